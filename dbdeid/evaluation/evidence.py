@@ -45,7 +45,7 @@ from dbdeid.methods.microaggregation.details import masked_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.publish.tables import Public
 from dbdeid.utility.class_sizes import ClassSizes, class_sizes
-from dbdeid.utility.common.counted import Counted, Rows, counted
+from dbdeid.utility.common.counted import Counted, Rows, counted, each, with_values
 from dbdeid.utility.common.members import Crosswalk, Members, members_of_transformation
 from dbdeid.utility.common.sizes import SizedClasses, Sizes, sized_classes
 from dbdeid.utility.loss import Counts, column_loss, value_counts
@@ -170,10 +170,12 @@ class RunEvidence:
         return {}
 
     def cells(self, name: str) -> Counted:
-        """The classes, each value of a sensitive column apart."""
+        """The numbers of the classes, each value of a sensitive column apart."""
         if name not in self._cells:
-            place, names = f"deid_measured_cells_{len(self._cells)}", [*self.names, name]
-            self._cells[name] = counted(self.session, place, self.released, names)
+            place = f"deid_measured_cells_{len(self._cells)}"
+            self._cells[name] = with_values(
+                self.session, place, self.released, self.classes, self.names, name
+            )
         return self._cells[name]
 
     def before(self, c: Column) -> Rows | None:
@@ -306,7 +308,15 @@ class RunEvidence:
     def members(self) -> Members:
         """The records of the source by their class."""
         crosswalk = self.crosswalk
-        return crosswalk.members if crosswalk else members_of_transformation(TUPLES, self.labels)
+        if crosswalk is not None:
+            return crosswalk.members
+        node, told = self.written.outcome.node, {}
+        assert node is not None
+        for q, level in zip(self.prepared.quasi_identifiers, node, strict=True):
+            labels = q.coding.labels(level)
+            if len({*labels}) == len(labels):
+                told[q.name] = self.codes[q.name]
+        return members_of_transformation(TUPLES, self.labels, told)
 
     @cached_property
     def meanings(self) -> dict[str, Select]:
@@ -318,10 +328,20 @@ class RunEvidence:
         """What the classes tell of each sensitive column."""
         return {
             name: mutual_information(
-                self.session, CODED, self.cells(name), self.names, name, self._tuples_of(name)
+                self.session,
+                CODED,
+                self.released,
+                self.names,
+                name,
+                tuples=self._tuples_of(name),
+                classes=self._classes_of(name),
             )
             for name in self.sensitive
         }
+
+    def _classes_of(self, name: str) -> Select:
+        cells = self.cells(name)
+        return each(cells, [cells.number, name], ["qi_0", "value"])
 
     def _tuples_of(self, name: str) -> Select | None:
         """The tuples of the source with their sensitive values, where these were counted so."""

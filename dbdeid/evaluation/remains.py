@@ -109,14 +109,14 @@ def remains_there(left: Remains, bound: Bound, steps: Steps, table: Relation) ->
 
 
 class Classes(Protocol):
-    """The classes of a table, and their values, each counted once."""
+    """The classes of a table, and their values, each counted once and numbered."""
 
     @property
     def classes(self) -> Counted:
         """The quasi-identifiers."""
 
     def cells(self, name: str) -> Counted:
-        """The quasi-identifiers, and a sensitive column of the spec."""
+        """The numbers of the classes, and a sensitive column of the spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,10 @@ class _Counted:
         self, bound: Bound, session: Session, keys: Sequence[str], name: str, spelled: str
     ) -> Certain:
         """Whose value of a sensitive column, by its meaning, is certain to who knows the keys."""
-        rows: Rows = self.table if self.classes is None else self.classes.cells(name)
+        rows: Rows = self.table
+        if self.classes is not None:
+            rows = self.classes.cells(name)
+            keys = [rows.number]
         table = by_meaning(bound, session, relation_of(rows), {spelled: name})
         number = column(rows.records) if isinstance(rows, Counted) else literal(1)
         classes, records = self._homogeneous(table, keys, spelled, number)

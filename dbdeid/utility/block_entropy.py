@@ -12,7 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbdeid.engine.expressions import Query, aliased, literal, select
+from dbdeid.engine.expressions import (
+    Query,
+    aliased,
+    any_value_of,
+    coalesce,
+    column,
+    literal,
+    select,
+    sum_of,
+)
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.utility.common.counted import Rows
@@ -46,9 +55,19 @@ def block_entropy(
         weights: of the quasi-identifiers, relative to their mean.
     """
     staged = stage_members(session, released, members)
+    kept = 0
+    if members.told:
+        classes = select(aliased(any_value_of(column("released")), "released")).from_(staged.table)
+        classes = classes.group_by("class")
+        total = coalesce(sum_of(column("released")), literal(0))
+        kept = int(session.row(select(total).from_(classes.subquery("classes")))[0])
     parts: list[Query] = []
     for i, name in enumerate(members.quasi_identifiers):
-        bits = step("utility/block_entropy", {"members": staged}, {"col": [f"value_{i}"]})
+        if (values := members.told.get(name)) is not None:
+            tables, given = {"values": values}, {"released": kept}
+            bits = step("utility/block_entropy_told", tables, values=given)
+        else:
+            bits = step("utility/block_entropy", {"members": staged}, {"col": [f"value_{i}"]})
         named = aliased(literal(name), "name")
         parts.append(select(named, "bits", "records").from_(bits.subquery("bits")))
     return weighted_bits(session, parts, weights)

@@ -105,7 +105,9 @@ def mutual_information(
     released: Rows,
     quasi_identifiers: Sequence[str],
     sensitive: str,
+    *,
     tuples: Query | None = None,
+    classes: Query | None = None,
 ) -> MutualInformation:
     """What the quasi-identifiers tell of a sensitive column before and after.
 
@@ -117,6 +119,7 @@ def mutual_information(
         sensitive: the column.
         tuples: the source as it was counted: `qi_0`, which tells its classes apart, `value`, and
             the `records` of both. Without it they are counted here.
+        classes: the same of the release.
     """
     keys = [f"qi_{i}" for i in range(len(quasi_identifiers))]
     before, after = (
@@ -124,11 +127,12 @@ def mutual_information(
     )
     held = each(source, [sensitive], ["value"])
     of_source = (before, keys, held) if tuples is None else (tuples, keys[:1], tuples)
+    of_release = (after, keys, held) if classes is None else (classes, keys[:1], held)
     found = [
         session.row(
             step("utility/mutual_information", {"released": rows, "source": whole}, {"qi": own})
         )
-        for rows, own, whole in (of_source, (after, keys, held))
+        for rows, own, whole in (of_source, of_release)
     ]
     (in_source, entropy), (in_release, _) = found
     return MutualInformation(float(entropy), float(in_source), float(in_release))

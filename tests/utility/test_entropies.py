@@ -21,6 +21,7 @@ from dbdeid.methods.local_recoding.search import taxonomy as searched
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 from dbdeid.utility.block_entropy import block_entropy
+from dbdeid.utility.common.counted import each
 from dbdeid.utility.common.members import Crosswalk, members_of_transformation
 from dbdeid.utility.node_entropy import node_entropy
 from dbdeid.utility.nonuniform_entropy import (
@@ -210,6 +211,31 @@ def test_one_transformation_with_removed_records(
         same = nonuniform_entropy(session, source, RELEASED, OF_ONE, WEIGHTS)
         found = nonuniform_entropy_of_crosswalk(session, crosswalk, OF_ALL, WEIGHTS)
         assert found == pytest.approx(same, abs=1e-12)
+
+
+@given(st.lists(CODES, min_size=1, max_size=25), st.sets(st.integers(0, 24)))
+@slow
+def test_what_a_class_tells_need_not_be_looked_at_inside(
+    session: Session, records: list[tuple[int, int]], removed: set[int]
+) -> None:
+    labels = {NAMES[0]: Relation("one_level"), NAMES[1]: Relation("each_its_own")}
+    session.execute(
+        "CREATE OR REPLACE TABLE each_its_own AS SELECT code, value AS label, "
+        "code AS place FROM means WHERE label IS NOT DISTINCT FROM value"
+    )
+    gone: set[Cells] = {
+        (ONE_LEVEL[a], VALUES[b]) for i, (a, b) in enumerate(records) if i in removed
+    }
+    shown: list[Cells] = [(ONE_LEVEL[a], VALUES[b]) for a, b in records]
+    made(session, [(c, None if s in gone else s) for c, s in zip(records, shown, strict=True)])
+    counts = {NAMES[1]: each(Relation("source"), [NAMES[1]], ["value"])}
+    found = [
+        block_entropy(
+            session, RELEASED, members_of_transformation(Relation("tuples"), labels, told), WEIGHTS
+        )
+        for told in (None, counts)
+    ]
+    assert found[1] == found[0]
 
 
 @pytest.mark.full

@@ -14,10 +14,14 @@ from dbdeid.engine.expressions import (
     Query,
     Select,
     aliased,
+    all_of,
     cast,
     column,
     count_rows,
     literal,
+    over,
+    row_number,
+    same_value,
     select,
     sum_of,
 )
@@ -32,10 +36,12 @@ class Counted:
     Attributes:
         relation: the rows.
         records: the column that says for how many.
+        number: a column that numbers them, if there is one.
     """
 
     relation: Relation
     records: str
+    number: str = ""
 
 
 Rows = Relation | Counted
@@ -67,7 +73,7 @@ def of_column(rows: Rows | Mapping[str, Query], name: str) -> Query:
 
 
 def counted(session: Session, name: str, table: Relation, columns: Sequence[str]) -> Counted:
-    """The distinct rows of some columns, which keep their names, in a temporary table.
+    """The distinct rows of some columns, which keep their names, numbered in a temporary table.
 
     Args:
         session: where the table is.
@@ -75,9 +81,40 @@ def counted(session: Session, name: str, table: Relation, columns: Sequence[str]
         table: one row for each record.
         columns: the columns.
     """
-    records = free_name("records", columns)
+    records, number = free_name("records", columns), free_name("number", columns)
     keys = [column(c) for c in columns]
-    query = select(*keys, aliased(count_rows(), records)).from_(table.table)
+    numbered = aliased(over(row_number()), number)
+    query = select(*keys, aliased(count_rows(), records), numbered).from_(table.table)
     if keys:
         query = query.group_by(*(key.copy() for key in keys))
-    return Counted(session.run(Step(name, query)), records)
+    return Counted(session.run(Step(name, query)), records, number)
+
+
+def with_values(
+    session: Session,
+    name: str,
+    table: Relation,
+    classes: Counted,
+    columns: Sequence[str],
+    other: str,
+) -> Counted:
+    """The values of another column in numbered classes, each counted once, in a temporary table.
+
+    Args:
+        session: where the table is.
+        name: of the temporary table, which has the number of a class, and the column.
+        table: one row for each record.
+        classes: its distinct rows of some columns.
+        columns: these.
+        other: the column.
+    """
+    number, records = free_name("number", [other]), free_name("records", [other])
+    same = (same_value(column(c, "rows"), column(c, "classes")) for c in columns)
+    keys = column(classes.number, "classes"), column(other, "rows")
+    query = (
+        select(aliased(keys[0], number), keys[1], aliased(count_rows(), records))
+        .from_(table.aliased("rows"))
+        .join(classes.relation.aliased("classes"), on=all_of(*same))
+        .group_by(*(key.copy() for key in keys))
+    )
+    return Counted(session.run(Step(name, query)), records, number)

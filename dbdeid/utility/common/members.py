@@ -8,7 +8,7 @@ text, `record`, all released columns of what it is released as, and `records`, h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbdeid.engine.expressions import (
     Expr,
@@ -44,11 +44,14 @@ class Members:
         quasi_identifiers: their names, in that order.
         places: of each of them the `place`, a number, of each `label`; empty where classes are
             told as text. Numbers are faster to find among all records.
+        told: those whose value the class tells: how many `records` of the source have each `value`.
+            Their values need not be looked at inside of classes.
     """
 
     query: Select
     quasi_identifiers: tuple[str, ...]
     places: tuple[Select, ...] = ()
+    told: Mapping[str, Query] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,11 @@ def _element(list_: str, place: int) -> Expr:
     return function("list_extract", column(list_), literal(place + 1))
 
 
-def members_of_transformation(tuples: Relation, labels: Mapping[str, Relation | Query]) -> Members:
+def members_of_transformation(
+    tuples: Relation,
+    labels: Mapping[str, Relation | Query],
+    told: Mapping[str, Query] | None = None,
+) -> Members:
     """The records of the source by class where one transformation is of all of them.
 
     Args:
@@ -99,6 +106,8 @@ def members_of_transformation(tuples: Relation, labels: Mapping[str, Relation | 
             tuples may repeat.
         labels: of each quasi-identifier, in that order, the `label` of each `code`, and the
             `place` of the label, a number.
+        told: of those quasi-identifiers whose labels stand for one value each, how many `records`
+            of the source have each `value`.
     """
     query, places = select().from_(tuples.aliased("tuples")), []
     for i, meant in enumerate(labels.values()):
@@ -109,7 +118,9 @@ def members_of_transformation(tuples: Relation, labels: Mapping[str, Relation | 
             aliased(column(f"q{i}", "tuples"), f"value_{i}"),
         )
         places.append(select("label", "place").distinct().from_(table.copy()))
-    return Members(query.select(column("records", "tuples")), tuple(labels), tuple(places))
+    return Members(
+        query.select(column("records", "tuples")), tuple(labels), tuple(places), told or {}
+    )
 
 
 def stage_members(session: Session, released: Rows, members: Members) -> Relation:
@@ -143,7 +154,11 @@ def stage_members(session: Session, released: Rows, members: Members) -> Relatio
     query = (
         select(
             aliased(number, "class"),
-            *(column(f"value_{i}", "members") for i in range(len(names))),
+            *(
+                column(f"value_{i}", "members")
+                for i, n in enumerate(names)
+                if n not in members.told
+            ),
             column("records", "members"),
             aliased(records, "released"),
         )
