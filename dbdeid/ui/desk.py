@@ -11,11 +11,13 @@ import hashlib
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from functools import lru_cache
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from dbdeid.spec.file import SpecFile, text_of
 from dbdeid.ui.text_edits import plain, rewritten
 
 Data = dict[str, Any]
+ABANDONED = 60.0  # seconds after which nobody writes a file any more
 MOST_UNDONE = 200  # edits that can be taken back
 
 
@@ -85,6 +88,7 @@ class Desk:
         text = text_of(self.path)
         if self._opened is None:
             self._opened = text
+            _sweep(self.path)
         return _sheet(self.path, text, _around(self.path))
 
     def edit(self, version: str, make: Callable[[Data], None]) -> bool:
@@ -153,6 +157,14 @@ class Desk:
                 hint="this is how it is now: look at it, and decide again",
             )
         return text
+
+
+def _sweep(path: Path) -> None:
+    """Remove what a killed server had begun to write; what is younger may be another one's."""
+    for aside in path.parent.glob(f".{escape(path.name)}.*.tmp"):
+        with suppress(OSError):
+            if time.time() - aside.stat().st_mtime > ABANDONED:
+                aside.unlink()
 
 
 def version_of(text: str) -> str:
