@@ -86,12 +86,7 @@ def staged(session: Session, place: Relation, rows: Rows) -> Relation:
             failed.append(error)
             raise
 
-    names = rows.schema.names
-    if len({name.lower() for name in names}) < len(names):
-        twice = next(n for i, n in enumerate(names) if n.lower() in map(str.lower, names[:i]))
-        raise DataError(
-            f"the source has several columns {twice!r}", hint="give each a name of its own"
-        )
+    _require_names(rows.schema.names)
     reader = pa.RecordBatchReader.from_batches(rows.schema, watched())
     try:
         return session.stage(place, reader, rows.kinds)
@@ -99,6 +94,16 @@ def staged(session: Session, place: Relation, rows: Rows) -> Relation:
         if error.of_memory or not failed:
             raise
         raise without_cells(failed[0], rows.refused(failed[0])) from None
+
+
+def _require_names(names: Sequence[str]) -> None:
+    if not names:
+        raise DataError("the source has no columns", hint="look at what makes it")
+    twice = next((n for i, n in enumerate(names) if n.lower() in map(str.lower, names[:i])), None)
+    if twice is not None:
+        raise DataError(
+            f"the source has several columns {twice!r}", hint="give each a name of its own"
+        )
 
 
 def without_cells(error: BaseException, told: DataError) -> DataError:
@@ -116,7 +121,7 @@ def of_python(given: Any, name: str) -> Rows:
     """Rows of a DataFrame, an Arrow table, or whatever else gives Arrow batches.
 
     Raises:
-        DataError: it has columns whose values are of several types.
+        DataError: it has columns whose values are of several types, or several of a name.
     """
     import pyarrow as pa
 
@@ -129,5 +134,7 @@ def of_python(given: Any, name: str) -> Rows:
     try:
         reader = pa.RecordBatchReader.from_stream(given)
     except (pa.ArrowException, TypeError, ValueError) as error:
+        if columns := [str(name) for name in getattr(given, "columns", ())]:  # of a DataFrame
+            _require_names(columns)
         raise without_cells(error, refused(error)) from None
     return Rows(reader.schema, iter(reader), refused=refused)

@@ -198,6 +198,18 @@ def test_columns_of_mixed_types() -> None:
     assert "do not become an Arrow table" in message(lambda: dbdeid.run(spec(frame)))
 
 
+def test_columns_without_a_name_of_their_own() -> None:
+    import pandas as pd
+
+    twice = pd.DataFrame([[1, 2]], columns=["id", "id"])
+    for frame, told in (
+        (twice, "the source has several columns 'id'"),
+        (pd.DataFrame([[1, 2]], columns=["id", "ID"]), "the source has several columns 'ID'"),
+        (pd.DataFrame(), "the source has no columns"),
+    ):
+        assert told in message(lambda frame=frame: dbdeid.run(spec(frame)))  # type: ignore[misc]
+
+
 def test_a_view_is_not_made_of_what_is_read_once(tmp_path: Path) -> None:
     keys = {"database": str(tmp_path / "d.duckdb"), "output": {"as": "view"}}
     duckdb.connect(tmp_path / "d.duckdb").close()
