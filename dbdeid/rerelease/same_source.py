@@ -37,7 +37,7 @@ from dbdeid.engine.expressions import (
 )
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
-from dbdeid.rerelease.equivalence_classes import Known, digest_of, original
+from dbdeid.rerelease.equivalence_classes import Known, digest_of, key_of, original
 
 SHARE, SHARE_OF_ROWS = 0.05, 0.5  # records in common, of the smaller of the two
 AGREEMENT = 0.5  # Cohen (1960), "A coefficient of agreement for nominal scales", eq. 1
@@ -125,19 +125,23 @@ def sample(bound: Bound, session: Session, known: Known, own: Relation) -> dict[
     others = sorted(others, key=lambda c: ranks.get(c.spec.role or "", 2))[:SAMPLED_COLUMNS]
     if not others:
         return {}
-    smallest = select("record").from_(own.table).order_by("record").limit(SAMPLED)
+    smallest = select("record", "key").from_(own.table).order_by("record").limit(SAMPLED)
     chosen = session.run(Step("deid_sampled", smallest))
+    listed = {str(row[0]) for row in session.rows(select("record").from_(chosen.table))}
     record = digest_of(known.record, "source")
     cells = [
         aliased(digest_of([c.name], "source") % literal(DIGITS), f"cell{i}")
         for i, c in enumerate(others)
     ]
-    rows = (
-        select(aliased(record, "record"), *cells)
-        .from_(original(bound, session).subquery("source"))
-        .where(one_of(record.copy(), select("record").from_(chosen.table)))
-    )
-    return {str(row[0]): [int(cell) for cell in row[1:]] for row in session.rows(rows)}
+    rows = select(aliased(record, "record"), *cells)
+    rows = rows.from_(original(bound, session).subquery("source"))
+    # found by their keys, so that the digest of each record of the source is not made again
+    rows = rows.where(one_of(key_of(known, "source"), select("key").from_(chosen.table)))
+    return {
+        str(row[0]): [int(cell) for cell in row[1:]]
+        for row in session.rows(rows)
+        if str(row[0]) in listed
+    }
 
 
 def agree(now: Sample, before: Sample) -> bool:
