@@ -64,6 +64,7 @@ STRANGERS: dict[str, list[tuple[str, str]]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", READ)
 @pytest.mark.parametrize("who", STRANGERS)
 def test_a_stranger_reads_nothing(desk: Browser, who: str, path: str) -> None:

@@ -132,7 +132,7 @@ def test_comments_survive_fifty_clicks(method: str, seed: int, tmp_path: Path) -
         assert comments(path.read_text()) >= kept, path.read_text()
         if changed:
             undone.append(before)
-        if done == (50 if tiers.full else 8):
+        if done == (50 if tiers.full else 4):
             break
     load(path.read_text(), "spec")
     while undone:

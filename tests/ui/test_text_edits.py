@@ -201,7 +201,7 @@ values = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(deadline=None, max_examples=examples(120))
 @given(values)
 def test_any_value_is_read_as_it_was_meant(value: object) -> None:
     found, _ = load(f"a: {written(value)}  # c\nb: 1\n", "spec")
@@ -234,7 +234,7 @@ def edits(draw: st.DrawFn, data: object) -> object:
         return made
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=examples(30))
 @given(st.data())
 def test_comments_survive_edits_anywhere(draw: st.DataObject) -> None:
     text, kept = SPEC, comments(SPEC)
