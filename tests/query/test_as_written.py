@@ -113,7 +113,7 @@ SELECT CASE WHEN stay > 5 THEN 'long' ELSE 'short' END AS kind, KURTOSIS(cost) F
   BY 1;
 SELECT NTILE(4) OVER (ORDER BY cost, stay, ward, came) AS q, cost FROM visits;
 SELECT ward, cost FROM (VALUES ('A'), ('B')) AS k(w) JOIN visits ON ward = w;
-SELECT ABS(SUM(cost) - SUM(stay)), LN(SUM(stay)) FROM visits;
+SELECT SIGN(SUM(cost) - SUM(stay)), CBRT(SUM(stay)) FROM visits;
 SELECT SUM(stay) OVER (PARTITION BY ward ORDER BY came RANGE BETWEEN INTERVAL 7 DAYS PRECEDING
   AND CURRENT ROW) FROM visits
 """.strip().split(";\n")
