@@ -166,6 +166,7 @@ ROWS = [
         ("IF(NOT COUNT(*) FILTER (age < 30) BETWEEN 0 AND 2, 1, NULL)", (None, None, None)),
         ("CASE WHEN COUNT(*) > 0 THEN SUM(cost) / COUNT(*) END", (22.5, 22.5, 22.5)),
         ("IF(SUM(cost) FILTER (sex = 'M') IS NULL, 0, 5)", (5, 0, 5)),
+        ("CASE WHEN CORR(cost, cost) > 0.5 AND AVG(cost) < 99 THEN 1 ELSE 0 END", (1, 0, 1)),
     ],
 )
 def test_arithmetic_by_hand(

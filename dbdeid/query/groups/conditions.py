@@ -36,7 +36,7 @@ from dbdeid.query.groups.intervals import (
     unless,
 )
 from dbdeid.query.parse.expressions import NUMERIC_TYPES, bare, constant
-from dbdeid.query.parse.question import replaced
+from dbdeid.query.parse.outputs import compared
 
 _ZERO = exp.Literal.number(0)
 
@@ -123,7 +123,9 @@ def _branches(case: exp.Case, of: Mapping[str, Interval]) -> Iterator[Branch]:
     exact = {name for name, one in of.items() if one.places == 0}
     for branch in case.args["ifs"]:
         known = decided(branch.this, of, of.keys() - exact)
-        expected = replaced(branch.this, lambda c: c if c.table else of[c.name].value.copy())
+        expected = branch.this.copy()
+        for old, side in zip(compared(expected), compared(branch.this), strict=True):
+            old.replace(exp.paren(interval(side, of).value.copy()))
         yield Branch(expected, known.holds, known.may_hold, *_result(branch.args["true"], of))
     yield Branch(None, exp.true(), exp.true(), *_result(case.args.get("default"), of))
 

@@ -72,17 +72,22 @@ def _of_case(case: exp.Case) -> Iterator[exp.Expr]:
     """What CASE compares, and what it gives, apart from NULL."""
     results = [case.args.get("default")]
     for branch in case.args["ifs"]:
-        yield from _of_condition(branch.this)
+        yield from compared(branch.this)
         results.append(branch.args["true"])
     yield from (r for r in results if r is not None and not isinstance(bare(r), exp.Null))
 
 
-def _of_condition(node: exp.Expr) -> Iterator[exp.Expr]:
+def compared(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What a condition of aggregates compares.
+
+    Raises:
+        DataError: it is another condition than comparisons and what joins them.
+    """
     if isinstance(node, (exp.And, exp.Or)):
-        yield from _of_condition(node.this)
-        yield from _of_condition(node.expression)
+        yield from compared(node.this)
+        yield from compared(node.expression)
     elif isinstance(node, (exp.Not, exp.Paren)):
-        yield from _of_condition(node.this)
+        yield from compared(node.this)
     elif isinstance(node, exp.Between) and not node.args.get("symmetric"):
         yield from (node.this, node.args["low"], node.args["high"])
     elif isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
