@@ -155,4 +155,14 @@ class Postgres:
     def words(self, error: BaseException) -> str:
         """The first line of what the driver says, without what came from the environment."""
         lines = self._address.hidden(str(error)).strip().splitlines() or [type(error).__name__]
-        return lines[0].partition("failed: ")[2] or lines[0]
+        return _said(lines[0])
+
+
+def _said(line: str) -> str:
+    """What the server says in a line of the driver, without the driver's own statement.
+
+    >>> _said("IO: [libpq] Failed to execute query 'SELECT 1': FATAL:  terminating connection")
+    'FATAL:  terminating connection'
+    """
+    _, sign, rest = line.partition("FATAL: ")
+    return f"{sign}{rest}" if sign else line.partition("failed: ")[2] or line

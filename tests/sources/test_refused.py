@@ -331,6 +331,14 @@ def test_postgresql(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "may not read" in refused("c.patients", attach=at("reader:${CLINIC_PASSWORD}"))
 
 
+def test_what_the_driver_asked_by_itself_is_not_told() -> None:
+    driver = "IO: [libpq] Failed to execute query 'SELECT oid': FATAL:  terminating connection"
+    assert postgres._said(driver) == "FATAL:  terminating connection"
+    login = 'connection to server failed: FATAL:  role "nobody" does not exist'
+    assert postgres._said(login) == 'FATAL:  role "nobody" does not exist'
+    assert postgres._said("connection failed: no such host") == "no such host"
+
+
 @needs_postgres
 def test_a_server_that_goes_away_in_the_middle(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch

@@ -305,6 +305,7 @@ RECORDS = {
     "hook_with_an_index_of_some": hooked(
         "CREATE INDEX ON {{ this }} (age) WHERE diagnosis <> 'P0007'", adapters=("postgres",)
     ),
+    "hook_with_an_index": hooked("CREATE INDEX of_age ON {{ this }} (age)", adapters=("duckdb",)),
     "hook_with_a_child": hooked(
         "CREATE TABLE child () INHERITS ({{ this }})", adapters=("postgres",)
     ),
