@@ -108,14 +108,17 @@ class DetectedColumn:
         return self.known > FEW_RECORDS and self.distinct > NEAR_UNIQUE * self.known
 
 
-def detect(session: Session, table: Relation) -> tuple[DetectedColumn, ...]:
+def detect(
+    session: Session, table: Relation, values: shapes.Seen | None = None
+) -> tuple[DetectedColumn, ...]:
     """What each column of a table is, in the order of the table.
 
     Args:
         session: where the table is.
         table: a table, or a staged relation, with its columns.
+        values: of the columns, where they are staged for more than this.
     """
-    seen = tuple(shapes.column_shapes(session, table))
+    seen = tuple(shapes.column_shapes(session, table, values))
     american = any(names.says("zip", c.name) or names.says("us", c.name) for c in table.columns)
     found = tuple(_found(one, american) for one in seen)
     checked = [_checked(session, table, f, s) for f, s in zip(found, seen, strict=True)]

@@ -30,7 +30,7 @@ from dbdeid.profiling.detect import (
     DetectedColumn,
     Kind,
 )
-from dbdeid.profiling.shapes import looked_for, staged
+from dbdeid.profiling.shapes import NOT_LOOKED_AT, Seen, looked_for, staged
 
 FEW_WORDS = 8  # different words that may be names; fewer are rather kinds of something
 _SOME_TEXTS = {"most": persons.LOOKED_AT}
@@ -285,16 +285,21 @@ def _everybodys() -> frozenset[str]:
     return frozenset(listed)
 
 
-def look(session: Session, table: Relation, found: Sequence[DetectedColumn]) -> Look:
+def look(
+    session: Session,
+    table: Relation,
+    found: Sequence[DetectedColumn],
+    values_seen: Seen | None = None,
+) -> Look:
     """What the values of columns hold, as shares of their records; one statement for all.
 
     Columns of one value, and of types that hold none of it, are not looked at.
     """
-    some = [f for f in found if f.distinct > 1 and f.column.family not in ("boolean", "other")]
+    some = [f for f in found if f.distinct > 1 and f.column.family not in NOT_LOOKED_AT]
     if not some:
         return {}
     seen: dict[int, list[_Held]] = defaultdict(list)
-    with staged(session, table, [f.column for f in some]) as values:
+    with staged(session, table, [f.column for f in some], values_seen) as values:
         for place, *row in session.rows(looked_for(session, "profiling/lookalikes", values)):
             seen[place].append(_Held(*row))
         texts = dict(

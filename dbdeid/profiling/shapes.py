@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from dbdeid.engine.expressions import (
     Expr,
+    Query,
     Select,
     aliased,
+    case,
     cast,
     column,
     count_distinct,
@@ -26,6 +28,7 @@ from dbdeid.engine.expressions import (
     max_of,
     min_of,
     not_null,
+    one_of,
     over,
     select,
     sum_of,
@@ -68,15 +71,18 @@ _ONE_TEXT = ("integer", "decimal", "date", "boolean")  # other values, other tex
 AT_ONCE = 8  # columns whose different values are counted together: each needs memory
 
 
-def column_shapes(session: Session, table: Relation) -> Iterator[ColumnShape]:
+def column_shapes(
+    session: Session, table: Relation, seen: Seen | None = None
+) -> Iterator[ColumnShape]:
     """What the engine says of each column; a few statements for all, not some for each.
 
     Args:
         session: where the table is.
         table: with its columns.
+        seen: their values, where they are staged for more than this.
     """
     looked = [c for c in table.columns if c.family in NUMBERING]
-    told = _shapes(session, table, looked) if looked else {}
+    told = _shapes(session, table, looked, seen) if looked else {}
     records = int(session.row(select(count_rows()).from_(table.table))[0])
     ends = _ends(session, table, [c for c in table.columns if c.family in NUMBERS])
     counted = _counts(session, table, [c for c in table.columns if c.family not in NUMBERING])
@@ -133,13 +139,13 @@ def _counts(
 
 
 def _shapes(
-    session: Session, table: Relation, some: Sequence[Column]
+    session: Session, table: Relation, some: Sequence[Column], seen: Seen | None
 ) -> dict[str, Mapping[str, Any]]:
-    seen: dict[int, list[_Alike]] = defaultdict(list)
-    with staged(session, table, some) as values:
+    found: dict[int, list[_Alike]] = defaultdict(list)
+    with staged(session, table, some, seen) as values:
         for place, *row in session.rows(looked_for(session, "profiling/value_shapes", values)):
-            seen[place].append(_Alike(*row))
-    return {held.name: _of_column(seen[place]) for place, held in enumerate(some)}
+            found[place].append(_Alike(*row))
+    return {held.name: _of_column(found[place]) for place, held in enumerate(some)}
 
 
 class _Alike(NamedTuple):
@@ -177,24 +183,76 @@ def _of_column(alike: Sequence[_Alike]) -> Mapping[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Values of columns as text that are staged once for all that looks at them.
+
+    Attributes:
+        relation: as `staged` yields it.
+        places: of the columns in it, by their names.
+    """
+
+    relation: Relation
+    places: Mapping[str, int]
+
+
 @contextmanager
-def staged(session: Session, table: Relation, some: Sequence[Column]) -> Iterator[Relation]:
+def seen_once(session: Session, table: Relation) -> Iterator[Seen | None]:
+    """The values of all columns that are looked at, staged for as long as it is asked."""
+    some = [c for c in table.columns if c.family in NUMBERING or c.family not in NOT_LOOKED_AT]
+    if not some:
+        yield None
+        return
+    try:
+        relation = session.run(Step(_ONCE, _values(table, some)))
+        yield Seen(relation, {held.name: place for place, held in enumerate(some)})
+    finally:
+        session.drop_temp(_ONCE)
+
+
+@contextmanager
+def staged(
+    session: Session, table: Relation, some: Sequence[Column], seen: Seen | None = None
+) -> Iterator[Relation]:
     """Values of columns as text, in one table for as long as it is asked.
 
     The engine would look for the shapes of each column apart, were they one statement with this.
+
+    Args:
+        session: where the table is.
+        table: with the columns.
+        some: of them.
+        seen: where they are staged already.
 
     Yields:
         place of the column among `some`, value, n records that have it, whether it is a
         placeholder, and how many records and different values the column has in all.
     """
-    counted = [_counted(table, place, held) for place, held in enumerate(some)]
-    values = union_all(*counted) if len(counted) > 1 else counted[0]
     try:
-        yield session.run(Step(_STAGED, values))
+        if seen is None:
+            yield session.run(Step(_STAGED, _values(table, some)))
+        else:
+            yield session.run(Step(_STAGED, _part(seen, some), stored=False))
     finally:
         session.drop_temp(_STAGED)
 
 
+def _values(table: Relation, some: Sequence[Column]) -> Query:
+    counted = [_counted(table, place, held) for place, held in enumerate(some)]
+    return union_all(*counted) if len(counted) > 1 else counted[0]
+
+
+def _part(seen: Seen, some: Sequence[Column]) -> Select:
+    """The staged values of some columns, under their places among these."""
+    there, old = column("place"), [seen.places[held.name] for held in some]
+    place = case(*((there.eq(literal(n)), literal(i)) for i, n in enumerate(old)))
+    others = ("value", "n", "placeholder", "known", "different")
+    rows = select(aliased(place, "place"), *others).from_(seen.relation.table)
+    return rows.where(one_of(there.copy(), [literal(n) for n in old]))
+
+
+NOT_LOOKED_AT = ("boolean", "other")
+_ONCE = "deid_values_seen_once"
 _STAGED = "deid_values_seen"
 
 

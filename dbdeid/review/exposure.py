@@ -39,6 +39,7 @@ from dbdeid.privacy.common.population import OfPopulation
 from dbdeid.profiling.date_precision import finer_than_month
 from dbdeid.profiling.detect import DetectedColumn, detect
 from dbdeid.profiling.possible_identifiers import WORDS_ONLY, identifiers, look
+from dbdeid.profiling.shapes import seen_once
 
 # A column with more distinct values than this share of its rows tells people apart, and so do
 # columns that single out this share of the people. Of few rows the second alone is asked, for half
@@ -140,8 +141,10 @@ def require_unnamed(bound: Bound, session: Session, released: Relation) -> None:
     looks: dict[str, str] = {}
     if texts:
         table = replace(released, columns=tuple(texts))
-        found = detect(session, table)
-        looks |= identifiers(session, table, found, look(session, table, found), by_name=False)
+        with seen_once(session, table) as values:
+            found = detect(session, table, values)
+            seen = look(session, table, found, values)
+        looks |= identifiers(session, table, found, seen, by_name=False)
         # a coarser number of a person still groups the persons it was given to one after another
         shortened = {c.name for c in bound.quasi_identifiers if c.column.family == "text"}
         looks |= {f.name: f.reason for f in found if f.name in shortened and _numbers_persons(f)}
@@ -276,8 +279,9 @@ def _looked_at(prepared: Prepared, session: Session) -> tuple[Mapping[str, str],
     place = SOURCE if bound.spec.method.can.values == "drawn" else CODED
     columns = tuple(replace(c.column, type=staged[c.name]) for c in some)
     table = replace(place, columns=columns)
-    found = detect(session, table)
-    seen = look(session, table, found)
+    with seen_once(session, table) as values:
+        found = detect(session, table, values)
+        seen = look(session, table, found, values)
     named = identifiers(session, table, found, seen)
     explained = {c.name for c in some if _explained(c)}
     named = {n: why for n, why in named.items() if n not in explained or why not in WORDS_ONLY}
