@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -115,7 +116,9 @@ class Pages:
         """The first page: of one specification its columns, of a project its list."""
         if len(self.rooms) == 1:
             return RedirectResponse("/0/columns", 303)
-        listed = [(i, r.desk.path.relative_to(r.place.folder)) for i, r in enumerate(self.rooms)]
+        paths = [(r.desk.path, r.place.folder) for r in self.rooms]
+        shown = (p.relative_to(f) if p.is_relative_to(f) else p.name for p, f in paths)
+        listed = list(enumerate(shown))
         return HTMLResponse(self._rendered("start.html.j2", listed=listed))
 
     async def nothing(self, request: Request) -> Response:
@@ -184,18 +187,30 @@ class Pages:
         return self.rooms[number] if number < len(self.rooms) else None
 
     def _page(self, room: Room, name: str) -> HTMLResponse:
-        room.ensure()
-        common: dict[str, Any] = {
+        """A page, or why there is none: the file may be gone, or be no text."""
+        try:
+            return self._shown(room, name)
+        except DbdeidError as error:
+            job = {"what": "", "line": "", "state": "failed", "error": str(error)}
+            return HTMLResponse(self._rendered("wait.html.j2", **self._common(room, name), job=job))
+
+    def _common(self, room: Room, name: str) -> dict[str, Any]:
+        return {
             "room": self.rooms.index(room),
             "page": name,
             "pages": PAGES,
             "several": len(self.rooms) > 1,
             "spec": room.desk.path.name,
+            "notices": _notices(room),
         }
+
+    def _shown(self, room: Room, name: str) -> HTMLResponse:
+        room.ensure()
         if not room.desk.path.exists():
-            common |= {"job": _told(room.drafting), "notices": _notices(room)}
-            return HTMLResponse(self._rendered("wait.html.j2", **common))
+            waiting = self._common(room, name) | {"job": _told(room.drafting)}
+            return HTMLResponse(self._rendered("wait.html.j2", **waiting))
         sheet = room.desk.sheet()
+        common = self._common(room, name)
         view: Mapping[str, Any]
         if name == "columns":
             view = columns_page.view(sheet, room.looked)
@@ -217,7 +232,6 @@ class Pages:
             "running": _told(room.jobs.running),
             "looking": _told(room.looking.running),
             "look_failed": _failure(room.looking.last.get("look")),
-            "notices": _notices(room),
         }
         return HTMLResponse(self._rendered(f"{name}.html.j2", **common, **view))
 
@@ -242,12 +256,14 @@ def _failure(job: Job | None) -> str:
 
 
 def _state(room: Room) -> Mapping[str, Any]:
-    room.ensure()
+    version = ""
+    with suppress(DbdeidError):  # a page says what is wrong with the file
+        room.ensure()
+        version = room.desk.sheet().version if room.desk.path.exists() else ""
     running = room.jobs.running or room.looking.running
     ended = sum(
         job.state != "running" for jobs in (room.jobs, room.looking) for job in jobs.last.values()
     )
-    version = room.desk.sheet().version if room.desk.path.exists() else ""
     return {
         "version": version,
         "running": running.what if running else None,

@@ -112,7 +112,7 @@ def _row(
     data = sheet.data or {}
     models = tuple(map(_model, protected_by(data, name)))
     accept = entry.get("accept")
-    accepted = "homogeneity" in ([accept] if isinstance(accept, str) else accept or ())
+    accepted = "homogeneity" in (accept if isinstance(accept, list) else [accept])
     reason = entry.get("reason")
     asks = []
     if role == "undecided":

@@ -89,7 +89,7 @@ def protect(data: Data, names: Sequence[str], least: int) -> None:
         _unprotect(data, name)
         set_entry(data, name, entry)
         model = {"model": "l_diversity", "column": name, "kind": "distinct", "l": least}
-        data["privacy"] = [*_models(data), model]
+        data["privacy"] = [*models_of(data), model]
 
 
 def accept_homogeneity(data: Data, names: Sequence[str], reason: str) -> None:
@@ -102,7 +102,7 @@ def accept_homogeneity(data: Data, names: Sequence[str], reason: str) -> None:
 
 def protected_by(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """The models that are about a sensitive column."""
-    return [model for model in _models(data) if _about(model, name)]
+    return [model for model in models_of(data) if _about(model, name)]
 
 
 def name_subject(data: Data, name: str) -> None:
@@ -136,7 +136,7 @@ def promise(data: Data, k: int, limit: float) -> None:
     Raises:
         DataError: the specification promises something else.
     """
-    models = _models(data)
+    models = models_of(data)
     place = next((i for i, m in enumerate(models) if m.get("model") == "k_anonymity"), None)
     if place is None:
         raise DataError("this spec promises no k", hint="edit `privacy` in the file")
@@ -168,7 +168,8 @@ def choose_method(data: Data, name: str) -> None:
     data["method"] = {"name": name, **{k: kept[k] for k in same if k in kept and k in keys}}
 
 
-def _models(data: Mapping[str, Any]) -> list[Any]:
+def models_of(data: Mapping[str, Any]) -> list[Any]:
+    """The models that a text declares, whatever is in them."""
     models = data.get("privacy")
     return list(models) if isinstance(models, list) else []
 
@@ -182,7 +183,7 @@ def _about(model: Any, name: str) -> bool:
 
 def _unprotect(data: Data, name: str) -> None:
     """Take the models of a column away, unless nothing would be promised without them."""
-    models = _models(data)
+    models = models_of(data)
     left = [m for m in models if not (isinstance(m, Mapping) and m.get("column") == name)]
     if left and len(left) < len(models):
         data["privacy"] = left

@@ -7,6 +7,7 @@ from typing import Any
 
 from dbdeid.data.figures import count, number, part, share
 from dbdeid.spec.open_decisions import open_mistakes
+from dbdeid.ui.decisions import models_of
 from dbdeid.ui.desk import Sheet
 from dbdeid.ui.jobs import Job, Jobs
 
@@ -16,17 +17,18 @@ def view(sheet: Sheet, jobs: Jobs) -> dict[str, Any]:
     data = sheet.data or {}
     file = sheet.file
     asked = [str(one) for one in open_mistakes(file)] if file is not None else []
-    method = data.get("method")
-    method = {"name": method} if isinstance(method, str) else method or {}
-    models = [m for m in data.get("privacy") or () if isinstance(m, Mapping)]
+    told = data.get("method")
+    method = told if isinstance(told, Mapping) else {"name": told}
+    models = [m for m in models_of(data) if isinstance(m, Mapping)]
+    limit = method.get("suppression_limit")
+    percent = 100 * limit if isinstance(limit, int | float) else 0
     k = next((m.get("k") for m in models if m.get("model") == "k_anonymity"), None)
     return {
         "asked": asked,
         "ready": file is not None and not asked,
         "release": data.get("release"),
         "k": k,
-        "limit": method.get("suppression_limit"),
-        "limit_shown": f"{100 * float(method.get('suppression_limit') or 0):g}",
+        "limit_shown": f"{percent:g}",
         "method": method.get("name"),
         "models": [m for m in models if m.get("model") != "k_anonymity"],
         "checked": outcome(jobs, "check", sheet),

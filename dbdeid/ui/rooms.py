@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from dbdeid.data.location.address import is_server
 from dbdeid.data.location.file_formats import ending_of, is_pattern
 from dbdeid.engine.file_names import holds_table
 from dbdeid.errors import DataError
-from dbdeid.spec.project_file import NAME
+from dbdeid.spec.project_file import NAME, read_project
 from dbdeid.ui.desk import Desk, Sheet
 from dbdeid.ui.jobs import Job, Jobs, Worker
 from dbdeid.ui.levels_page import Ladders
@@ -54,7 +55,8 @@ def opened(source: Path, table: str | None = None) -> Place:
         raise DataError(f"{source} does not exist", hint="give a file, a spec or a project")
     if (source.is_dir() and (source / NAME).is_file()) or source.name == NAME:
         folder = (source if source.is_dir() else source.parent).resolve()
-        specs = sorted(p for p in (folder / "releases").rglob("*") if p.suffix in (".yml", ".yaml"))
+        releases = read_project(folder / NAME).place("releases")
+        specs = sorted(p for p in releases.rglob("*") if p.suffix in (".yml", ".yaml"))
         if not specs:
             raise DataError(
                 f"{source}: the project has no releases yet",
@@ -94,6 +96,7 @@ class Room:
     ladders: Ladders = field(default_factory=Ladders)
     notices: list[tuple[str, str]] = field(default_factory=list)
     _source: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @staticmethod
     def of(place: Place, spec: Path, worker: Worker, options: Mapping[str, Any]) -> Room:
@@ -124,6 +127,10 @@ class Room:
 
     def ensure(self) -> None:
         """Begin what every page needs: a draft where there is no specification, then a look."""
+        with self._lock:
+            self._begin()
+
+    def _begin(self) -> None:
         if self.looking.running is not None:
             return
         if not self.desk.path.exists():

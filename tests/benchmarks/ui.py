@@ -94,7 +94,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def tell(what: str, seconds: float) -> None:
-    print(f"  {what:<58} {1000 * seconds:>8.0f} ms")
+    print(f"  {what:<58} {1000 * seconds:>8.0f} ms", flush=True)
 
 
 def decide(page: Page) -> None:

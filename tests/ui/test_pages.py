@@ -200,6 +200,31 @@ def test_a_file_with_mistakes_is_shown_with_them_and_its_roles_can_be_given(
     assert "not valid YAML" in browser.page()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "just words\n",
+        "- a\n- list\n",
+        "release: [\n",
+        "release: 5\nprivacy: 7\nmethod: [1]\ncolumns: [age]\n",
+        "method: {suppression_limit: five}\nprivacy: text\ncolumns: {age: 3, sex: [1]}\n",
+        "columns: {age: {role: [x], accept: 7, reason: 3}, 5: {role: sensitive, accept: [1]}}\n",
+        "columns:\nsubject: {a: 1}\naccept: [rows]\nprivacy: [5, {model: k_anonymity, k: x}]\n",
+        "\x00",
+    ],
+)
+def test_any_text_of_the_file_is_shown_and_no_page_breaks(browser: Browser, text: str) -> None:
+    browser.room.desk.path.write_text(text)
+    for name in ("columns", "levels", "tradeoff", "release", "ask"):
+        assert "<main" in browser.page(name)
+    assert browser.get("/0/state").status == 200
+    browser.room.desk.path.write_bytes(b"\xff\xfe\x00")
+    assert "There is nothing to show" in browser.page()
+    browser.room.desk.path.unlink()
+    assert "The file is gone" in browser.page()
+
+
 def test_without_the_script_a_form_leads_back_to_its_page(browser: Browser) -> None:
     body = f"version={browser.version}&page=columns&column={browser.number('flurb')}&role=drop"
     answer = browser.post("/0/role", body)
