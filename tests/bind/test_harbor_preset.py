@@ -329,6 +329,7 @@ def test_an_export_later_keeps_it_too(folder: Path) -> None:
     assert path.is_file()
 
 
+@pytest.mark.full
 def test_what_every_subject_has_for_itself_is_withheld(con: duckdb.DuckDBPyConnection) -> None:
     """It repeats where subjects have several records, and names them all the same."""
     con.execute(

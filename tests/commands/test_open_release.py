@@ -323,6 +323,7 @@ def test_a_source_that_takes_its_columns_from_elsewhere_is_looked_at() -> None:
             assert release.query(text) == found
 
 
+@pytest.mark.full
 def test_on_a_connection_everything_is_looked_at_each_time() -> None:
     with duckdb.connect("owner.duckdb") as con:
         dbdeid.run(small(), con)

@@ -243,6 +243,7 @@ def test_numbers_have_no_spellings_and_other_columns_no_such_key(con: Any) -> No
         dbdeid.run(wrong, con)
 
 
+@pytest.mark.full
 def test_counterfeits_are_not_drawn_by_spelling_under_a_model(con: Any) -> None:
     load(con, [(i, SPELLED[i % 12]) for i in range(60)])
     method = {"method": {"name": "counterfeit"}, "seed": 1}

@@ -147,6 +147,7 @@ def test_what_a_star_leaves_out_or_changes_is_refused(ask: Any, after: str) -> N
         ask(f"SELECT * {after} FROM (PIVOT src ON beds IN (1, 2) USING SUM(age) GROUP BY diag)")
 
 
+@pytest.mark.full
 def test_columns_of_a_pivot_stand_as_their_names_sort(ask: Any, tmp_path: Path) -> None:
     rows = "(1, -1, 1, 'a'), (2, -5, 1, 'a'), (3, -2, 1, 'a'), (4, -1, 1, 'a')"
     ask("SELECT COUNT(*) AS n FROM src", rows)
@@ -162,6 +163,7 @@ def test_groups_are_not_compared_with_a_number_between_bounds(ask: Any) -> None:
         ask(groups + "SELECT COUNT(*) AS n FROM g WHERE v > (SELECT AVG(v) FROM g)")
 
 
+@pytest.mark.full
 def test_equals_come_by_their_keys_with_bounds_and_without(ask: Any, tmp_path: Path) -> None:
     rows = ", ".join(f"({n}, 1, {n % 2}, '{d}')" for n, d in enumerate("cabbca"))
     ask("SELECT COUNT(*) AS n FROM src", rows)
@@ -190,6 +192,7 @@ def test_a_part_of_numbers_below_zero_may_be_more_than_all(ask: Any, total: str)
     assert upper >= 18 / 14
 
 
+@pytest.mark.full
 def test_a_part_that_is_rounded_may_be_more_than_all(ask: Any) -> None:
     rows = "(3, 1, 1, 'a'), (4, 1, 2, 'a')"
     part = "CAST(SUM(beds * 0.6) FILTER (WHERE cost < 9) AS DECIMAL(9, 0))"

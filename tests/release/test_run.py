@@ -396,6 +396,7 @@ def test_an_accepted_homogeneity_is_measured(people: Path) -> None:
     assert not any("homogeneity" in note for note in result.warnings)
 
 
+@pytest.mark.full
 def test_a_homogeneity_that_models_allow_is_told() -> None:
     query = "SELECT i % 5 AS a, CASE WHEN i % 5 > 0 AND i > 40 THEN 'gout' ELSE 'flu' END AS dx"
     spec: dict[str, Any] = {

@@ -369,6 +369,7 @@ def test_the_public_is_told_nothing_of_earlier_releases(place: Path) -> None:
 # -- sensitive values, counterfeits, synthetic records -----------------------------------------
 
 
+@pytest.mark.full
 def test_values_that_both_releases_leave_alone_are_told(con: duckdb.DuckDBPyConnection) -> None:
     fill(con, [(i, i % 8, i // 8 % 8, ILLNESSES[(i // 8) % 2]) for i in range(256)])
     model = {"model": "l_diversity", "column": "illness", "l": 2}
@@ -440,6 +441,7 @@ def test_the_same_counterfeits_again_are_no_news(
     assert only(dbdeid.run(asked, con))["both"] == {"groups": 0, "people": 0}
 
 
+@pytest.mark.full
 def test_few_patients_more_are_told_by_the_sums_of_synthetic_releases(
     con: duckdb.DuckDBPyConnection,
 ) -> None:

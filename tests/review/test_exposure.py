@@ -100,6 +100,7 @@ def test_a_pair_of_columns_tells_people_apart(con: Any) -> None:
     assert run(spec(both), con).verified
 
 
+@pytest.mark.full
 def test_three_columns_that_tell_people_apart_are_told(con: Any) -> None:
     con.execute(
         "CREATE TABLE codes AS SELECT i AS age, 'a' || i // 16 AS a, 'b' || i // 4 % 4 AS b, "
@@ -141,6 +142,7 @@ def test_what_a_quasi_identifier_became_is_looked_at_in_the_written_table(con: A
     assert run(spec({"contact": cut, "age": "drop"}), con).verified
 
 
+@pytest.mark.full
 def test_few_people_are_told_apart_like_many(con: Any) -> None:
     con.execute("DELETE FROM visits WHERE patient >= 12")
     two = [{"model": "k_anonymity", "k": 2}]

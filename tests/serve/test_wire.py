@@ -150,6 +150,7 @@ def test_a_quantile_within_group(client: Connection) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_specification_is_listed_with_what_is_refused(hospital: Path, tmp_path: Path) -> None:
     spec = tmp_path / "listed.yml"
     given = small(

@@ -216,6 +216,7 @@ def visits(method: Any, **more: Any) -> Any:
         return dbdeid.run(spec, con)
 
 
+@pytest.mark.full
 def test_a_run_says_what_is_taken_back() -> None:
     result = visits("local_recoding")
     found = result.record.downcoded
