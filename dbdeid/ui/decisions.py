@@ -57,7 +57,7 @@ def give_role(
         raise DataError("there is no such role", hint=", ".join(ROLES))
     for name in names:
         before = entry_of(data, name)
-        kept = {key: before[key] for key in _KEPT if key in before}
+        kept = {key: before[key] for key in _KEPT if before.get(key)}  # an empty one only asks
         if before.get("role") == role:
             continue
         entry: Mapping[str, Any] = {"role": role, **kept}

@@ -119,6 +119,17 @@ def test_a_role_brings_what_a_draft_would_write_and_takes_it_away_again(browser:
     }
 
 
+def test_an_empty_reason_is_not_asked_for_by_another_role(browser: Browser) -> None:
+    spec = browser.room.desk.path
+    text = spec.read_text().replace(
+        "flurb: {role: undecided}", 'flurb: {role: sensitive, reason: ""}'
+    )
+    spec.write_text(text)
+    assert "give a reason" in browser.page()
+    assert "give a reason" not in browser.role("flurb", "drop")
+    assert columns(spec)["flurb"] == {"role": "drop"}
+
+
 def test_many_columns_at_once(browser: Browser) -> None:
     some = [("column", browser.number(name)) for name in ("flurb", "diagnosis", "city")]
     browser.done("role", *some, role="drop")
