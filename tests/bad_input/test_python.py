@@ -207,7 +207,7 @@ PROCEDURES = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("procedure", ["deid_run", "deid_check"])
 @pytest.mark.parametrize("what", PROCEDURES)
 def test_procedures(con: Con, what: str, procedure: str, counted: Any) -> None:

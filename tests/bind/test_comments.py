@@ -167,6 +167,7 @@ def test_a_specification_of_comments_releases_what_one_of_columns_does() -> None
         verify(Path("commented.yml"))
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("folder")
 def test_every_command_finds_the_comments_in_the_database_that_it_is_given() -> None:
     call("roles", "export", "listed.yml")

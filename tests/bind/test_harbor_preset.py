@@ -242,6 +242,7 @@ def test_mistakes_are_told(
         assert place in [m.place for m in error.value.mistakes]
 
 
+@pytest.mark.full
 def test_bands_of_ages_may_stay_as_they_are(con: duckdb.DuckDBPyConnection) -> None:
     band = "'[' || age // 10 * 10 || '-' || age // 10 * 10 + 10 || ')'"
     con.execute(f"ALTER TABLE visits ALTER age TYPE VARCHAR USING least({band}, '[90-100)')")
@@ -290,6 +291,7 @@ def test_counterfeit_records_keep_it_too(con: duckdb.DuckDBPyConnection) -> None
     assert set(released["admitted"]) <= {"2020", "2020s", "*"}
 
 
+@pytest.mark.full
 def test_dates_of_any_name_may_be_of_births(con: duckdb.DuckDBPyConnection) -> None:
     """Years from which on nobody is 90 at the newest date are told, earlier ones are one."""
     born = "DATE '1918-03-01' + CAST(i * 90 AS INTEGER)"

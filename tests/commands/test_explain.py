@@ -28,7 +28,7 @@ METHODS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.full
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: "-".join(map(str, m.values())))
 def test_explained_steps_are_executed_by_a_run_and_by_nothing_else(
     method: dict[str, Any],

@@ -265,6 +265,7 @@ def test_a_withdrawal_is_noted() -> None:
         assert "was withdrawn ('a mistake')" in after.notes[0]
 
 
+@pytest.mark.full
 def test_a_release_that_is_gone_is_refused_and_found_when_it_is_back() -> None:
     made_of = spec(target="out.duckdb")
     zoo.run(made_of)
@@ -368,6 +369,7 @@ def test_a_file_answers_where_the_database_is_busy() -> None:
         assert "out.parquet answers" in dbdeid.query(made_of, BY_SEX).notes[0]
 
 
+@pytest.mark.full
 def test_an_open_release_goes_back_to_its_database() -> None:
     made_of = spec(**AWAY)
     zoo.run(made_of)
@@ -378,6 +380,7 @@ def test_an_open_release_goes_back_to_its_database() -> None:
         assert release.query(BY_SEX) == dbdeid.query(made_of, BY_SEX)
 
 
+@pytest.mark.full
 def test_without_a_file_a_busy_database_is_refused() -> None:
     zoo.run(spec())
     zoo.run(spec(target="out.duckdb"), trial=True)

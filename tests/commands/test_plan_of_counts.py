@@ -90,7 +90,7 @@ def test_a_plan_of_counts_is_the_plan_of_the_table(
     assert of_counts.loss == pytest.approx(of_table.loss)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("dataset", "metric"),
     [

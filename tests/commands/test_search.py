@@ -196,6 +196,7 @@ def test_a_subject_is_what_is_counted(people: Path) -> None:
 # -- demands beside others ---------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_other_models_stay_and_k_is_asked_beside_them(people: Path) -> None:
     diverse = {"model": "l_diversity", "column": "illness", "l": 3}
     found = search(spec(privacy=[diverse]), grid=Grid(ks=(2, 5)))
@@ -483,6 +484,7 @@ def test_a_method_that_suppresses_nothing_is_not_searched() -> None:
         search(spec(method="counterfeit"))
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("people")
 def test_what_relocation_would_move_is_what_is_shown_as_suppressed() -> None:
     moving = {"name": "relocation", "limit": 0.1}

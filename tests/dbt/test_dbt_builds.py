@@ -32,6 +32,7 @@ def test_a_gate_that_a_materialization_would_ignore_stops_the_run(project: Proje
     assert not project.rows("SELECT view_name FROM duckdb_views() WHERE view_name LIKE 'as_%'")
 
 
+@pytest.mark.full
 def test_a_project_that_measures_by_macros_of_its_own_is_stopped(project: Project) -> None:
     """Whatever stands under `adapter.dispatch` or the materialization would decide what passes."""
     before = project.tables

@@ -127,6 +127,7 @@ def test_a_release_that_changed_nothing_is_like_its_source(con: Con) -> None:
     assert found["classification.illness.baseline"] == pytest.approx(1 / 3)
 
 
+@pytest.mark.full
 def test_counterfeit_records_count_by_what_the_catalog_tells(con: Con) -> None:
     found = dbdeid.run(METHODS["counterfeit"] | UNCHANGED, con).metrics
     of_weights = "SELECT illness, sum(weight) FROM alike_weighted GROUP BY 1"

@@ -165,7 +165,7 @@ def test_a_pseudonym_is_no_covariate(patients: Any, monkeypatch: pytest.MonkeyPa
         run(spec, patients)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("model", "reason"),
     [

@@ -32,7 +32,7 @@ def sql(text: str) -> list[Any]:
         return con.execute(text).fetchall()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.zst", "tsv.gz", "ndjson", "json"])
 def test_tables_may_be_files_beside_the_spec(ending: str) -> None:
     wanted = dbdeid.verify(owned())
@@ -58,6 +58,7 @@ def test_a_source_file_is_the_original() -> None:
     assert answer.rows == dbdeid.query(owned(), text).rows
 
 
+@pytest.mark.full
 def test_an_open_release_is_read_again_when_one_of_its_files_changes() -> None:
     sql("COPY anon TO 'anon.csv'; COPY anon_dictionary TO 'words.csv'")
     declared = owned(**method(table="anon.csv", dictionary="words.csv"))
@@ -119,7 +120,7 @@ QUESTIONS = (
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("name", OURS)
 def test_a_release_of_ours_is_asked_as_one_of_others(name: str) -> None:
     """By a recipient, who has the exported files, and no original and no book."""

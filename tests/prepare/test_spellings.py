@@ -252,7 +252,7 @@ def test_counterfeits_are_not_drawn_by_spelling_under_a_model(con: Any) -> None:
     dbdeid.run(spec(diverse(2), **method, values="as_written"), con)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("catalog", ["pool", "paper", "none"])
 def test_counterfeits_of_what_no_model_counts_are_listed_as_written(con: Any, catalog: str) -> None:
     load(con, [(i * i // 90, SPELLED[i % 12]) for i in range(60)])

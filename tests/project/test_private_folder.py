@@ -53,6 +53,7 @@ def test_its_runs_are_found_from_everywhere_and_held_against_each_other(tmp_path
     }
 
 
+@pytest.mark.full
 def test_another_folder_can_be_named_and_a_run_that_fails_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -200,7 +200,7 @@ def test_tables_of_the_file_may_be_joined(release: Release) -> None:
 # -- names -------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "asked",
     [
@@ -439,7 +439,7 @@ def no_bounds(file: str, why: str) -> None:
     assert [note for note in found.notes if why in note]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("file", ["out.duckdb", "out.csv"])
 @pytest.mark.parametrize(
     ("kind", "why"),

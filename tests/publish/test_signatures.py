@@ -633,6 +633,7 @@ def test_a_key_that_lies_with_what_is_given_away_is_refused(sent: Path, made: Pa
     assert "lies beside the manifest" in run("sign", "../sent", "--key", "deep/er/key", code=2)
 
 
+@pytest.mark.full
 def test_keys_of_ssh_keygen_will_do(
     sent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

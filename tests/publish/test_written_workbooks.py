@@ -152,6 +152,7 @@ def test_what_just_fits(session: Session, tmp_path: Path, query: str) -> None:
     assert all(c.holds for c in checks), checks
 
 
+@pytest.mark.full
 def test_columns_of_three_letters(session: Session, tmp_path: Path) -> None:
     names = ", ".join(f"{i} AS c{i}" for i in range(710))
     path = write(session, f"SELECT {names}", tmp_path / "values.xlsx")

@@ -105,6 +105,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [

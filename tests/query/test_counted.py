@@ -109,7 +109,7 @@ def drawn(random: Random) -> Iterator[Row]:
         yield random.choice(["[0, 10)", "[10, 20)", "[20, 30)"]), random.choice("ab"), value
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(25)
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.usefixtures("eager")

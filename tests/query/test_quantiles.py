@@ -203,7 +203,7 @@ def in_all_worlds(shown: str, where: str) -> set[float | None]:
     return found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("where", "single"),
     [

@@ -64,7 +64,7 @@ def ask(tmp_path: Path, made: Callable[..., Path]) -> Any:
     return asked
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("number", "sign"),
     [
@@ -80,6 +80,7 @@ def test_a_number_that_may_be_none_compares_with_no_record_for_certain(
     assert ask(f"SELECT COUNT(*) AS n FROM src WHERE beds {sign} ({number})")[1] == 0
 
 
+@pytest.mark.full
 def test_a_variance_that_may_be_of_one_record_is_noted(ask: Any, tmp_path: Path) -> None:
     text = "SELECT STDDEV(beds) AS s, STDDEV_POP(beds) AS p FROM src WHERE {}"
     ask("SELECT COUNT(*) FROM src")
@@ -105,6 +106,7 @@ def test_a_mean_with_zeros_is_none_where_all_is_null(ask: Any) -> None:
     assert ask(f"SELECT COUNT(v) AS n FROM ({below}) AS g")[1] <= 3
 
 
+@pytest.mark.full
 def test_a_number_of_all_is_not_known_where_some_were_suppressed(ask: Any) -> None:
     rows = ", ".join(f"({age}, {3 + age // 3}, 0, 'flu')" for age in range(1, 7))
     text = (
@@ -181,6 +183,7 @@ def test_a_total_of_groups_over_a_part_is_no_mean(ask: Any) -> None:
     assert ask(text)[0] == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "total", ["SUM({x})", "NULLIF(SUM({x}), 0)", "(SUM({x}))", "(SELECT SUM({x}) FROM src)"]
 )
@@ -240,7 +243,7 @@ def test_what_is_expected_of_another_group_is_between_its_bounds(
     assert all(lower <= value <= upper for value, lower, upper in numbers)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("number", "answer"),
     [
@@ -347,7 +350,7 @@ ROWS_OF_TENTHS = ", ".join(
 )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("ranked", ["SUM(cost)", "AVG(cost)", "2 * SUM(cost)"])
 def test_what_rounding_sets_apart_is_of_any_rank(ask: Any, ranked: str) -> None:
     ranks = f"RANK() OVER (ORDER BY {ranked}) AS place, ROW_NUMBER() OVER (ORDER BY {ranked}) AS n"

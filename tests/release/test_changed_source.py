@@ -50,7 +50,7 @@ def verified(code: int, *words: str) -> Any:
     return json.loads(done.stdout) if words else (done.stdout, done.stderr)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
@@ -127,6 +127,7 @@ def test_hashes_of_another_engine_tell_nothing_of_a_source() -> None:
     assert "FAIL  truthfulness" in verified(4)[0]
 
 
+@pytest.mark.full
 def test_a_project_tells_of_it_and_ends_with_2(tmp_path: Path) -> None:
     home = tmp_path / "project"
     (home / "releases").mkdir(parents=True)

@@ -443,6 +443,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]], int, dict
     return kinds, rows, draw(st.integers(2, len(rows))), method
 
 
+@pytest.mark.full
 @settings(
     deadline=None,
     max_examples=tiers.examples(15),

@@ -238,6 +238,7 @@ def test_a_reader_of_the_target_keeps_what_it_opened() -> None:
         assert con.execute("FROM people_public").fetchall() == before
 
 
+@pytest.mark.full
 def test_another_run_on_the_same_connection_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     from dbdeid.release import record
 
@@ -299,7 +300,7 @@ def fill(path: Path) -> None:
         os.close(file)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("case", ["target", "export", "book", "database", "temporary"])
 def test_a_full_disk_changes_nothing(
     case: str, tiny: Path, monkeypatch: pytest.MonkeyPatch

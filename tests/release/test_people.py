@@ -151,7 +151,7 @@ def test_pseudonyms_that_would_link_people_are_refused(
     assert "shared" not in str(refused.value).replace("share", "")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("pseudonym", ["patient", "mrn"])
 def test_everything_that_is_done_with_a_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pseudonym: str

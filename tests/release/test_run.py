@@ -99,7 +99,7 @@ FROM range(400) AS r(i)
 """
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "model",
     [

@@ -146,6 +146,7 @@ def test_a_grid_of_demands_shows_its_cost(con: Any) -> None:
     assert "no chart" in Balanced(alone._repr_html_()).text
 
 
+@pytest.mark.full
 def test_a_frontier_shows_itself(con: Any) -> None:
     con.execute("ALTER TABLE people DROP name")
     spec = {

@@ -19,6 +19,7 @@ def text(record: Any, audience: Any) -> str:
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("audience", ["internal", "public"])
 @pytest.mark.parametrize("catalog", ["pool", "paper"])
 def test_a_page_says_what_k_means_and_how_to_use_the_catalog(audience: Any, catalog: str) -> None:

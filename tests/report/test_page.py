@@ -109,7 +109,7 @@ def test_queries_tell_what_is_within_bounds_and_every_aggregate() -> None:
     assert "refused window functions – – – – –" in page
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.full
 @pytest.mark.parametrize("key", OPTIONAL)
 @pytest.mark.parametrize("audience", ["internal", "public"])
 @pytest.mark.parametrize("how", ["absent", "null", "empty"])

@@ -311,6 +311,7 @@ def test_a_withdrawn_run_is_compared_no_more(con: duckdb.DuckDBPyConnection) -> 
     assert dbdeid.run(spec((2, 0)), con).rerelease == ()
 
 
+@pytest.mark.full
 def test_runs_of_earlier_versions_cannot_be_compared(con: duckdb.DuckDBPyConnection) -> None:
     fill(con, some(60, 13))
     dbdeid.run(spec((1, 1)), con)

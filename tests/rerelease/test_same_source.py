@@ -193,7 +193,7 @@ LACKING: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("how", LACKING)
 def test_a_copy_that_lacks_an_identifier_is_recognised(tmp_path: Path, how: str) -> None:
     rows, left = LACKING[how]

@@ -169,6 +169,7 @@ def test_a_level_that_is_there_is_not_advised(tmp_path: Path) -> None:
     assert not any("`min_level: 1`" in text for text in advised if text.startswith("age: "))
 
 
+@pytest.mark.full
 def test_large_sources_are_looked_at_when_asked(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(advice, "QUICK", 0)
     found = check(spec(tmp_path))

@@ -301,7 +301,7 @@ def test_a_column_is_counted_once(monkeypatch: pytest.MonkeyPatch, con: Any) -> 
     assert len(counted) == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("values", "why"),
     [

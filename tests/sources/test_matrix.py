@@ -115,7 +115,7 @@ FILES: dict[str, Callable[[Path], str]] = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("kind", FILES)
 def test_files(tmp_path: Path, wanted: bytes, kind: str) -> None:
     assert released(tmp_path, FILES[kind](tmp_path)) == wanted
@@ -146,7 +146,7 @@ def frames() -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("kind", frames())
 def test_rows_that_python_gives(tmp_path: Path, wanted: bytes, kind: str) -> None:
     assert released(tmp_path, frames()[kind]()) == wanted
@@ -185,7 +185,7 @@ def duckdb_file(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("made", [sqlite_file, duckdb_file])
 @pytest.mark.parametrize("source", ["clinic.patients", "clinic.main.Patients"])
 def test_files_that_are_attached(
@@ -247,6 +247,7 @@ def test_queries_join_databases(tmp_path: Path, wanted: bytes, server: Server) -
     assert released(tmp_path, {"sql": sql, "name": "patients"}, attach=attach) == wanted
 
 
+@pytest.mark.full
 def test_an_extension_that_is_installed_comes_first(
     tmp_path: Path, wanted: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +291,7 @@ def test_a_check_tells_of_a_guessed_encoding(tmp_path: Path) -> None:
     assert any("p.csv is not UTF-8 text: it was read as cp125" in w for w in found["warnings"])
 
 
+@pytest.mark.full
 def test_populations_lie_where_sources_do(tmp_path: Path) -> None:
     attach = {"clinic": str(sqlite_file(tmp_path))}
     others = (FILES["ndjson"](tmp_path), FILES["parquet pattern"](tmp_path), "clinic.patients")
