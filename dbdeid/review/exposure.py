@@ -38,7 +38,7 @@ from dbdeid.privacy import MaxRisk
 from dbdeid.privacy.common.population import OfPopulation
 from dbdeid.profiling.date_precision import finer_than_month
 from dbdeid.profiling.detect import DetectedColumn, detect
-from dbdeid.profiling.possible_identifiers import WORDS_ONLY, identifiers, look
+from dbdeid.profiling.possible_identifiers import WORDS_ONLY, Look, identifiers, look
 from dbdeid.profiling.shapes import seen_once
 
 # A column with more distinct values than this share of its rows tells people apart, and so do
@@ -141,9 +141,7 @@ def require_unnamed(bound: Bound, session: Session, released: Relation) -> None:
     looks: dict[str, str] = {}
     if texts:
         table = replace(released, columns=tuple(texts))
-        with seen_once(session, table) as values:
-            found = detect(session, table, values)
-            seen = look(session, table, found, values)
+        found, seen = _detected(session, table)
         looks |= identifiers(session, table, found, seen, by_name=False)
         # a coarser number of a person still groups the persons it was given to one after another
         shortened = {c.name for c in bound.quasi_identifiers if c.column.family == "text"}
@@ -279,13 +277,18 @@ def _looked_at(prepared: Prepared, session: Session) -> tuple[Mapping[str, str],
     place = SOURCE if bound.spec.method.can.values == "drawn" else CODED
     columns = tuple(replace(c.column, type=staged[c.name]) for c in some)
     table = replace(place, columns=columns)
-    with seen_once(session, table) as values:
-        found = detect(session, table, values)
-        seen = look(session, table, found, values)
+    found, seen = _detected(session, table)
     named = identifiers(session, table, found, seen)
     explained = {c.name for c in some if _explained(c)}
     named = {n: why for n, why in named.items() if n not in explained or why not in WORDS_ONLY}
     return named, finer_than_month(session, table, found, seen)
+
+
+def _detected(session: Session, table: Relation) -> tuple[tuple[DetectedColumn, ...], Look]:
+    """What columns hold, and what their values look like, from values that are staged once."""
+    with seen_once(session, table) as values:
+        found = detect(session, table, values)
+        return found, look(session, table, found, values)
 
 
 def _explained(c: BoundColumn) -> bool:

@@ -12,8 +12,6 @@ from dbdeid.ui.text_edits import in_order
 
 Data = dict[str, Any]
 ROLES = ("identifier", "drop", "quasi_identifier", "sensitive", "insensitive")
-# Keys of a column that go with one role only.
-_OF_QUASI_IDENTIFIERS = ("hierarchy", "type", "weight", "min_level", "max_level", "domain", "order")
 _KEPT = ("reason",)
 LONGEST = 2_000  # characters of a reason
 

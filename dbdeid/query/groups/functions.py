@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dbdeid.query.groups.intervals import Interval, double
+from dbdeid.query.groups.intervals import Interval, double, places_of_all
 
 _ZERO = exp.Literal.number(0)
 
@@ -106,7 +106,7 @@ def extreme(
     )
     near, far = (exp.case().when(known.copy(), end) for end in (near, far))
     lower, upper = (far, near) if kind is exp.Least else (near, far)
-    return Interval(value, lower, upper, whole=_all_whole(parts), places=_places(parts))
+    return Interval(value, lower, upper, whole=_all_whole(parts), places=places_of_all(parts))
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,8 @@ def chosen(branches: Sequence[Branch]) -> Interval:
             for reached, _, result in taken
         ]
         ends.append(exp.case().when(exp.and_(*(k.copy() for k in known)), _pick(pick, each)))
-    return Interval(value, ends[0], ends[1], whole=_all_whole(results), places=_places(results))
+    places = places_of_all(results)
+    return Interval(value, ends[0], ends[1], whole=_all_whole(results), places=places)
 
 
 def _pick(kind: type[exp.Expr], parts: Sequence[exp.Expr]) -> exp.Expr:
@@ -186,9 +187,3 @@ def _where(some: Interval, value: exp.Expr, lower: exp.Expr, upper: exp.Expr) ->
 
 def _all_whole(parts: Sequence[Interval]) -> bool:
     return all(part.whole for part in parts)
-
-
-def _places(parts: Sequence[Interval]) -> int | None:
-    """The decimal places that hold all of several decimals."""
-    known = [part.places for part in parts if part.places is not None]
-    return max(known) if known and len(known) == len(parts) else None

@@ -199,11 +199,11 @@ def _of_corners(kind: type[exp.Binary], one: Interval, two: Interval) -> Interva
         known.append(exp.paren(exp.or_(positive, negative)))
         # what is beyond all numbers over what is as well is none
         sizes = (
-            call(exp.Greatest, [exp.Abs(this=end.copy()) for end in ends])
+            _call(exp.Greatest, [exp.Abs(this=end.copy()) for end in ends])
             for ends in (firsts, seconds)
         )
         known.append(exp.paren(exp.or_(*(size < _INFINITE.copy() for size in sizes))))
-    ends = [call(pick, corners) for pick in (exp.Least, exp.Greatest)]
+    ends = [_call(pick, corners) for pick in (exp.Least, exp.Greatest)]
     lower, upper = (exp.case().when(exp.and_(*known), end) for end in ends)
     return Interval(value, lower, upper)
 
@@ -220,7 +220,7 @@ def share_of(
     anyhow = _of_corners(exp.Div, scaled, total)
     if scaled.unknown or total.unknown or part.unknown:
         return anyhow
-    holding = call(exp.Greatest, [total.lower, part.upper])
+    holding = _call(exp.Greatest, [total.lower, part.upper])
     ends = []
     for end, whole in ((scaled.lower, total.upper), (scaled.upper, holding)):
         known = (n.copy().is_(exp.null()).not_() for n in (end, whole))
@@ -261,7 +261,7 @@ def unless(one: Interval, other: exp.Expr) -> Interval:
     """NULLIF: where it is not NULL, it is what it was; a count that is not 0 is 1 or more."""
     value = exp.Nullif(this=one.value.copy(), expression=other.copy())
     if one.counts and constant(other) == 0 and not one.unknown:
-        lower, upper = (call(exp.Greatest, [end, _ONE]) for end in (one.lower, one.upper))
+        lower, upper = (_call(exp.Greatest, [end, _ONE]) for end in (one.lower, one.upper))
         return Interval(value, lower, upper, places=one.places)
     return Interval(value, one.lower, one.upper, places=one.places)
 
@@ -275,8 +275,6 @@ def first_known(parts: Sequence[Interval]) -> Interval:
     value = exp.Coalesce(this=first.value.copy(), expressions=[other.value.copy()])
     if first.unknown or other.unknown:
         return Interval(value, exp.null(), exp.null())
-    known = [part.places for part in (first, other) if part.places is not None]
-    places = max(known) if len(known) == 2 else None
     ends = []
     for pick, one, two in (
         (exp.Least, first.lower, other.lower),
@@ -288,8 +286,14 @@ def first_known(parts: Sequence[Interval]) -> Interval:
             either = either.when(possible.copy().eq(_ZERO), two.copy())
             either = either.when(certain.copy() > _ZERO, one.copy())
         there = exp.and_(one.copy().is_(exp.null()).not_(), two.copy().is_(exp.null()).not_())
-        ends.append(either.when(there, call(pick, [one, two])))
-    return Interval(value, ends[0], ends[1], places=places)
+        ends.append(either.when(there, _call(pick, [one, two])))
+    return Interval(value, ends[0], ends[1], places=places_of_all([first, other]))
+
+
+def places_of_all(parts: Sequence[Interval]) -> int | None:
+    """The decimal places that hold all of several decimals."""
+    known = [part.places for part in parts if part.places is not None]
+    return max(known) if known and len(known) == len(parts) else None
 
 
 # -- correlation ---------------------------------------------------------------------------------
@@ -313,7 +317,7 @@ def correlation(parts: Sequence[Interval]) -> Interval:
     ends = []
     for kind, pick, end in ((exp.Sub, exp.Greatest, -1), (exp.Add, exp.Least, 1)):
         far = double(_binary(kind, exp.Literal.number(end), _OF_ONE))
-        near = call(pick, [_binary(kind, value, error), far])
+        near = _call(pick, [_binary(kind, value, error), far])
         ends.append(exp.case().when(known.copy(), near).else_(far.copy()))
     return Interval(value, ends[0], ends[1])
 
@@ -334,7 +338,6 @@ def _together(
     )
 
 
-def call(kind: type[exp.Expr], parts: Sequence[exp.Expr]) -> exp.Expr:
-    """A function of several nodes."""
+def _call(kind: type[exp.Expr], parts: Sequence[exp.Expr]) -> exp.Expr:
     first, *others = (part.copy() for part in parts)
     return kind(this=first, expressions=others)
