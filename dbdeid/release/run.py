@@ -290,11 +290,22 @@ def _write_files(
     targets = (work.places.target,) if work.places.target else ()
     files: list[Finished] = []
     twin: Twin | None = None
-    for path in (*targets, *work.places.exports):
+    paths = (*targets, *work.places.exports)
+    at_hand = export.at_hand(work.session, stage, paths, public.released)
+    for path in paths:
         names = companions(path, spec)
         by = spec.output.partition_by
         made, twin = export.write(
-            work.session, stage, names, declared, public, as_written, twin, by, verification
+            work.session,
+            stage,
+            names,
+            declared,
+            public,
+            as_written,
+            twin,
+            by,
+            verification,
+            at_hand,
         )
         files += made
     return files
