@@ -65,9 +65,9 @@ def check(
         source_rows, source_subjects, lattice_size (of method policy None, and how many
         `bits` a policy has; None where nothing is generalized), risk of the source (None where all
         is synthesized), a description of each column, warnings; `uniqueness`, `cost`, `methods`
-        (why there are none in `methods_left_out`) and `advice`
-        as `advice.Consultation` has them (None where there is nothing to look at, or much), and
-        `earlier` runs on the same source. Of a release made elsewhere see
+        (why there are none in `methods_left_out`), `advice`, and of each sentence of it the
+        `changes` that it names, as `advice.Consultation` has them (None where there is nothing to
+        look at, or much), and `earlier` runs on the same source. Of a release made elsewhere see
         `dbdeid.external.verify.check`.
 
     Raises:
@@ -156,7 +156,8 @@ class _Open:
         nothing = dict.fromkeys(("lattice_size", "risk", "uniqueness", "cost"))
         kept = {"release": bound.spec.release, "columns": columns, **nothing}
         rows = dict.fromkeys(("source_rows", "source_subjects"))
-        return Checked(self.to_dict() | kept | rows | {"warnings": [], "advice": [], "earlier": []})
+        none: JsonObject = {key: [] for key in ("warnings", "advice", "changes", "earlier")}
+        return Checked(self.to_dict() | kept | rows | none)
 
     def to_dict(self) -> JsonObject:
         """As commands print it under --json."""
@@ -194,6 +195,7 @@ def _told(
     earlier: Sequence[EarlierRun],
     open_ones: _Open,
 ) -> Checked:
+    advised = consulted.advised if consulted else ()
     return Checked(
         {
             **open_ones.to_dict(),
@@ -208,7 +210,8 @@ def _told(
             "cost": plain(consulted.cost) if consulted else None,
             "methods": plain(consulted.methods.methods) if consulted else [],
             "methods_left_out": consulted and consulted.methods.left_out,
-            "advice": list(consulted.advice) if consulted else [],
+            "advice": [one.text for one in advised],
+            "changes": [plain(one.changes) for one in advised],
             "earlier": plain(earlier),
         }
     )

@@ -272,7 +272,7 @@ def _missing(found: DetectedColumn, *, told: bool) -> str:
 
 def _comment(spec: Any, proposals: Proposals, notes: Sequence[str]) -> None:
     known = not any(NONE_IS_KNOWN in p.why for p in proposals.columns)
-    open_ones = "".join(f"{line}\n" for line in _undecided(proposals.undecided))
+    open_ones = UNDECIDED if proposals.undecided else ""
     open_ones += "".join(f"{line}\n" for note in notes for line in textwrap.wrap(note, WIDTH))
     spec.yaml_set_start_comment(f"{open_ones}{'' if known else NO_QUASI_IDENTIFIER}{HEAD}")
     subject = proposals.subject
@@ -295,16 +295,11 @@ def _comment(spec: Any, proposals: Proposals, notes: Sequence[str]) -> None:
     )
 
 
-def _undecided(some: Sequence[str]) -> Iterator[str]:
-    """The columns that are undecided, and what to do."""
-    if not some:
-        return
-    count = f"{len(some)} columns are" if len(some) > 1 else "1 column is"
-    each = "each has a role" if len(some) > 1 else "it has a role"
-    listed = [" ".join(name.split()) for name in some]
-    yield from textwrap.wrap(f"{count} undecided: {', '.join(listed)}", WIDTH)
-    yield f"run refuses until {each}. Beside it stand what was found and what each role costs."
-    yield "Those that you do not need: drop."
+UNDECIDED = (
+    "Columns of role undecided are yours to decide: `dbdeid check` lists them, and run refuses\n"
+    "until none is left. Beside each stand what was found and what each role costs.\n"
+    "Those that you do not need: drop.\n"
+)
 
 
 def _which(candidates: Sequence[DetectedColumn]) -> str:

@@ -115,6 +115,29 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the specification that a sentence of the advice names.
+
+    Attributes:
+        column: that is dropped, or starts at a level; None where the method changes.
+        min_level: that it starts at; None: it is dropped.
+        method: that is used; None where a column changes.
+    """
+
+    column: str | None = None
+    min_level: int | None = None
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A sentence on what to change first, and the changes that it names."""
+
+    text: str
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Consultation:
     """What is told of the quasi-identifiers of a source.
 
@@ -122,13 +145,13 @@ class Consultation:
         uniqueness: what makes records unique.
         cost: what the columns and models cost; None where it was not weighed.
         methods: what each method would give on a sample, the declared one first.
-        advice: sentences, what to change first.
+        advised: what to change first.
     """
 
     uniqueness: Uniqueness
     cost: Cost | None
     methods: Comparison
-    advice: tuple[str, ...]
+    advised: tuple[Advised, ...]
 
 
 def consult(
@@ -170,7 +193,10 @@ def consult(
         methods,
         (
             *_advice(prepared, uniques, seen, weighed, methods),
-            *dependence.near(prepared, session, weighed.columns.node if weighed else None),
+            *map(
+                Advised,
+                dependence.near(prepared, session, weighed.columns.node if weighed else None),
+            ),
         ),
     )
 
@@ -242,36 +268,39 @@ def _advice(
     seen: Uniqueness,
     weighed: _Weighed | None,
     methods: Comparison,
-) -> Iterator[str]:
+) -> Iterator[Advised]:
     """What to change first: what makes records unique, which model and which column cost most,
     and whether another method would lose much less."""
     named: set[int] = set()
     if seen.unique_records:
-        for number, text in _on_uniqueness(prepared, uniques, seen):
+        for number, advised in _on_uniqueness(prepared, uniques, seen):
             named.add(number)
-            yield text
+            yield advised
     if weighed is not None:
-        yield from on_models(weighed.models)
+        yield from map(Advised, on_models(weighed.models))
         yield from _on_cost(prepared.quasi_identifiers, weighed.columns, named)
     lost = sum(weighed.columns.loss) / len(weighed.columns.loss) if weighed else None
-    yield from on_methods(methods, lost)
+    for method, text in on_methods(methods, lost):
+        yield Advised(text, (Change(method=method),))
     if lost is not None and lost > MUCH_LOST and not methods.methods:
-        yield (
+        yield Advised(
             f"{lost:.2f} of the detail is lost: `method: local_recoding` generalizes each "
-            "block of records by itself, mostly loses less, and leaves no record out"
+            "block of records by itself, mostly loses less, and leaves no record out",
+            (Change(method="local_recoding"),),
         )
 
 
 def _on_uniqueness(
     prepared: Prepared, uniques: Uniques, seen: Uniqueness
-) -> Iterator[tuple[int, str]]:
+) -> Iterator[tuple[int, Advised]]:
     """Numbers of quasi-identifiers, and what is said of each."""
     alone = {i: c.alone for i, c in enumerate(seen.columns)}
     much = [i for i in alone if alone[i] >= MUCH * seen.records]
     for i in sorted(much, key=lambda i: (-alone[i], i))[:NAMED]:
         q = prepared.quasi_identifiers[i]
         share = _share(alone[i], seen.records)
-        yield i, f"{q.name}: {share} of the records are unique by it alone; drop it, or coarsen it"
+        text = f"{q.name}: {share} of the records are unique by it alone; drop it, or coarsen it"
+        yield i, Advised(text, (Change(q.name),))
     unique = seen.unique_records
     needed = {i: unique - c.without for i, c in enumerate(seen.columns) if i not in much}
     ranked = sorted(needed, key=lambda i: (-needed[i], i))
@@ -282,10 +311,12 @@ def _on_uniqueness(
         said = f"{q.name}: {_share(needed[i], unique)} of the unique records are unique only by it"
         level, left = _level(q, i, uniques, unique, needed[i])
         if level is None:
-            yield i, f"{said}; drop it, or give it a coarser hierarchy"
+            text = f"{said}; drop it, or give it a coarser hierarchy"
+            yield i, Advised(text, (Change(q.name),))
         else:
             gone = _share(unique - left, unique)
-            yield i, f"{said}; drop it, or start at `min_level: {level}`: {gone} are unique no more"
+            text = f"{said}; drop it, or start at `min_level: {level}`: {gone} are unique no more"
+            yield i, Advised(text, (Change(q.name), Change(q.name, level)))
 
 
 def _level(
@@ -301,21 +332,24 @@ def _level(
 
 def _on_cost(
     quasi_identifiers: Sequence[QuasiIdentifier], found: Costs, named: Collection[int]
-) -> Iterator[str]:
+) -> Iterator[Advised]:
     gained = {i: found.others(i) - without for i, without in enumerate(found.without)}
     lost = [i for i, q in enumerate(quasi_identifiers) if found.node[i] == q.height]
     best = "the best transformation" if found.proven else "the best transformation found"
     if lost:
         names = ", ".join(quasi_identifiers[i].name for i in lost)
-        yield f"{names}: {best} releases `*` only; drop what nobody needs, or refine its hierarchy"
+        text = f"{names}: {best} releases `*` only; drop what nobody needs, or refine its hierarchy"
+        yield Advised(text, tuple(Change(quasi_identifiers[i].name) for i in lost))
     left = [i for i in gained if i not in lost and i not in named]
     ranked = sorted(left, key=lambda i: (-gained[i], i))
     for i in ranked[:NAMED]:
         if gained[i] >= LITTLE:
-            yield (
-                f"{quasi_identifiers[i].name}: costs the others; they lose {found.others(i):.3f} "
+            name = quasi_identifiers[i].name
+            text = (
+                f"{name}: costs the others; they lose {found.others(i):.3f} "
                 f"with it, {found.without[i]:.3f} or less without; drop it, or coarsen it first"
             )
+            yield Advised(text, (Change(name),))
 
 
 def _share(part: int, whole: int) -> str:

@@ -159,8 +159,8 @@ def _not_compared(prepared: Prepared) -> str | None:
     return None
 
 
-def advice(found: Comparison, lost: float | None = None) -> Iterator[str]:
-    """Whether another method is much better than the declared one.
+def advice(found: Comparison, lost: float | None = None) -> Iterator[tuple[str, str]]:
+    """Whether another method is much better than the declared one: its name, and a sentence.
 
     Args:
         found: the methods on the sample.
@@ -180,10 +180,11 @@ def advice(found: Comparison, lost: float | None = None) -> Iterator[str]:
                     f", and its counts are {other.query_error:.0%} from the true ones on average, "
                     f"not {own.query_error:.0%}"
                 )
-            yield (
+            text = (
                 f"`method: {other.method}` loses {other.loss:.2f} of the detail where "
                 f"{own.method} loses {own.loss:.2f}{error} (tried on {own.sample_rows:,} records)"
             )
+            yield other.method, text
 
 
 def _much_better(own: Method, other: Method) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,21 +17,13 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from dbdeid.data.figures import count, share
-from dbdeid.errors import DataError, DbdeidError
+from dbdeid.errors import DbdeidError
 from dbdeid.report import page as report_page
-from dbdeid.ui import (
-    ask_page,
-    columns_page,
-    decisions,
-    hierarchy_edits,
-    levels_page,
-    release_page,
-    tradeoff_page,
-)
-from dbdeid.ui.desk import Sheet, Stale
+from dbdeid.ui.deeds import DEEDS, Deed, Fields, done
 from dbdeid.ui.guard import REPORT_POLICY
 from dbdeid.ui.jobs import Job
 from dbdeid.ui.rooms import Room
+from dbdeid.ui.views import ask_page, columns_page, levels_page, release_page, tradeoff_page
 
 HERE = Path(__file__).parent
 MOST_FIELDS = 5_000
@@ -42,32 +34,11 @@ PAGES = {
     "release": "Release",
     "ask": "Ask",
 }
-LONGEST_QUERY = 20_000  # characters
-# What a button may begin, and what it takes.
-BEGUN = (*("check", "search", "run", "trial", "report", "verify", "releases", "hand_out", "query"),)
 _STATIC = {
     "ui.css": (HERE / "pages" / "ui.css", "text/css"),
     "ui.js": (HERE / "pages" / "ui.js", "text/javascript"),
     "style.css": (Path(report_page.__file__).parent / "style.css", "text/css"),
 }
-
-Form = list[tuple[str, str]]
-Deed = Callable[[Room, Sheet, "Fields"], None]
-
-
-class Fields:
-    """What a form says."""
-
-    def __init__(self, pairs: Form) -> None:
-        self._pairs = pairs
-
-    def one(self, name: str, default: str = "") -> str:
-        """The first value of a field."""
-        return next((value for key, value in self._pairs if key == name), default)
-
-    def all(self, name: str) -> list[str]:
-        """All its values."""
-        return [value for key, value in self._pairs if key == name]
 
 
 def application(rooms: Sequence[Room]) -> Starlette:
@@ -160,7 +131,7 @@ class Pages:
         except ValueError:
             return Response(status_code=400)
         fields = Fields(pairs)
-        status = await run_in_threadpool(_done, room, deed, fields)
+        status = await run_in_threadpool(done, room, deed, fields)
         name = fields.one("page")
         name = name if name in PAGES else "columns"
         if request.headers.get("dbdeid-part") != "page":
@@ -278,195 +249,3 @@ def _report_of(room: Room, audience: str) -> Path | None:
         return None
     path = Path(job.result["page"]).resolve()
     return path if path.is_relative_to(room.place.folder) else None
-
-
-def _done(room: Room, deed: Deed, fields: Fields) -> int:
-    """Do what a form says; what went wrong is said on the page."""
-    try:
-        deed(room, room.desk.sheet(), fields)
-    except Stale as error:
-        room.notices.append(("bad", str(error)))
-        return 409
-    except DbdeidError as error:
-        room.notices.append(("bad", str(error)))
-        return 422
-    return 200
-
-
-# -- what forms do -------------------------------------------------------------------------------
-
-
-def _chosen(room: Room, sheet: Sheet, fields: Fields) -> list[str]:
-    names = columns_page.names_of(sheet, room.looked)
-    found = [room.number(text, names) for text in fields.all("column")]
-    if not found:
-        raise DataError("no column is chosen", hint="tick those that are meant")
-    return found
-
-
-def _role(room: Room, sheet: Sheet, fields: Fields) -> None:
-    names, role = _chosen(room, sheet, fields), fields.one("role")
-    proposed = columns_page.proposals(room.looked, role)
-    room.desk.edit(
-        fields.one("version"), lambda data: decisions.give_role(data, names, role, proposed)
-    )
-
-
-def _adopt(room: Room, sheet: Sheet, fields: Fields) -> None:
-    names = _chosen(room, sheet, fields)
-    agreed = columns_page.agreed(room.looked, names)
-
-    def make(data: decisions.Data) -> None:
-        for role, some in agreed.items():
-            proposed = columns_page.proposals(room.looked, role)
-            decisions.give_role(data, some, role, proposed)
-
-    if not any(agreed.values()):
-        raise DataError("nothing is proposed for these columns", hint="give them a role yourself")
-    room.desk.edit(fields.one("version"), make)
-
-
-def _reason(room: Room, sheet: Sheet, fields: Fields) -> None:
-    names = _chosen(room, sheet, fields)
-    room.desk.edit(
-        fields.one("version"), lambda data: decisions.give_reason(data, names, fields.one("reason"))
-    )
-
-
-def _protect(room: Room, sheet: Sheet, fields: Fields) -> None:
-    names, least = _chosen(room, sheet, fields), _whole(fields.one("l", "2"), 2, 1000)
-    room.desk.edit(
-        fields.one("version"),
-        lambda data: decisions.protect(data, names, least),
-    )
-
-
-def _accept(room: Room, sheet: Sheet, fields: Fields) -> None:
-    names, reason = _chosen(room, sheet, fields), fields.one("reason")
-    room.desk.edit(
-        fields.one("version"),
-        lambda data: decisions.accept_homogeneity(data, names, reason),
-    )
-
-
-def _subject(room: Room, sheet: Sheet, fields: Fields) -> None:
-    given = fields.one("subject")
-    names = columns_page.names_of(sheet, room.looked)
-    name = room.number(given, names) if given not in ("", "rows") else ""
-    make = (
-        decisions.count_rows
-        if given == "rows"
-        else functools.partial(decisions.name_subject, name=name)
-    )
-    room.desk.edit(fields.one("version"), make)
-
-
-def _promise(room: Room, sheet: Sheet, fields: Fields) -> None:
-    k = _whole(fields.one("k"), 1, 1_000_000)
-    percent = _number(fields.one("limit"), 0.0, 100.0)
-    limit = round(percent / 100, 6)
-    room.desk.edit(fields.one("version"), lambda data: decisions.promise(data, k, limit))
-
-
-def _method(room: Room, sheet: Sheet, fields: Fields) -> None:
-    name = fields.one("method")
-    room.desk.edit(fields.one("version"), lambda data: decisions.choose_method(data, name))
-
-
-def _level(room: Room, sheet: Sheet, fields: Fields) -> None:
-    (name,) = _chosen(room, sheet, fields)
-    level, which = _whole(fields.one("level"), 0, 1000), fields.one("which")
-    room.desk.edit(
-        fields.one("version"), lambda data: hierarchy_edits.allow(data, name, level, which)
-    )
-
-
-def _hierarchy(room: Room, sheet: Sheet, fields: Fields) -> None:
-    (name,) = _chosen(room, sheet, fields)
-    kind = fields.one("kind")
-    text = fields.one({"shelf": "shelf", "file": "file"}.get(kind, "text"))
-    files = hierarchy_edits.files_beside(sheet.file) if sheet.file is not None else []
-    made = hierarchy_edits.told(kind, text, fields.one("lower"), fields.one("upper"), files)
-    room.desk.edit(fields.one("version"), lambda data: hierarchy_edits.replace(data, name, made))
-
-
-def _merge(room: Room, sheet: Sheet, fields: Fields) -> None:
-    (name,) = _chosen(room, sheet, fields)
-    values = [str(v) for v, _ in (room.looked or {}).get("values", {}).get(name, ())]
-    level = _whole(fields.one("level"), 0, 1000)
-    into, labels = fields.one("into"), fields.all("label")
-    room.desk.edit(
-        fields.one("version"),
-        lambda data: hierarchy_edits.merge(data, name, level, labels, into, values),
-    )
-
-
-def _undo(room: Room, sheet: Sheet, fields: Fields) -> None:
-    room.desk.undo(fields.one("version"))
-
-
-def _begin(room: Room, sheet: Sheet, fields: Fields) -> None:
-    what = fields.one("what")
-    if what not in BEGUN:
-        raise DataError("there is no such work", hint=", ".join(BEGUN))
-    if fields.one("version") != sheet.version:
-        raise Stale(
-            "the file has changed since this page was shown, and nothing was begun",
-            hint="this is how it is now: look at it, and begin again",
-        )
-    given: dict[str, Any] = {}
-    if what == "report":
-        given["audience"] = "public" if fields.one("audience") == "public" else "internal"
-    if what == "hand_out":
-        given["folder"] = str(room.inside(fields.one("folder")))
-    if what == "search":
-        given |= {"ks": fields.one("ks").strip(), "limits": _shares(fields.one("limits"))}
-    if what == "query":
-        given |= {"sql": fields.one("sql")[:LONGEST_QUERY], "trial": fields.one("trial") == "yes"}
-    if what == "trial":
-        what, given["trial"] = "run", True
-    room.jobs.begin(room.task(what, **given), sheet.version)
-
-
-def _cancel(room: Room, sheet: Sheet, fields: Fields) -> None:
-    room.jobs.cancel()
-
-
-def _shares(text: str) -> str:
-    """Shares from percentages, as `0, 2, 5`."""
-    words = [word for word in text.replace(";", ",").split(",") if word.strip()]
-    return ",".join(f"{_number(word.strip().rstrip('%'), 0.0, 100.0) / 100:g}" for word in words)
-
-
-def _whole(text: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
-        raise DataError("this is no number that fits here", hint=f"{least} to {most:,}")
-    return int(text)
-
-
-def _number(text: str, least: float, most: float) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        found = float("nan")
-    if not least <= found <= most:
-        raise DataError("this is no number that fits here", hint=f"{least:g} to {most:g}")
-    return found
-
-
-DEEDS: Mapping[str, Deed] = {
-    "role": _role,
-    "adopt": _adopt,
-    "reason": _reason,
-    "protect": _protect,
-    "accept": _accept,
-    "subject": _subject,
-    "promise": _promise,
-    "method": _method,
-    "level": _level,
-    "hierarchy": _hierarchy,
-    "merge": _merge,
-    "undo": _undo,
-    "begin": _begin,
-    "cancel": _cancel,
-}

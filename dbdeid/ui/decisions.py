@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from dbdeid.errors import DataError
 from dbdeid.spec.column.column_spec import names_in
+from dbdeid.spec.column.hierarchy_spec import HierarchySpec, short_hierarchy
 from dbdeid.spec.method_spec import METHODS
 from dbdeid.ui.text_edits import in_order
 
@@ -149,11 +151,20 @@ def promise(data: Data, k: int, limit: float) -> None:
         data["method"] = {**method, "suppression_limit": int(limit) if limit == 0 else limit}
 
 
-def choose_method(data: Data, name: str) -> None:
+def choose_method(
+    data: Data, name: str, proposed: Mapping[str, Mapping[str, Any]] | None = None
+) -> None:
     """Have the release made by another method, with what it knows of the options there are.
 
+    Quasi-identifiers get what the method takes: a hierarchy, an ordered domain, or neither.
+
+    Args:
+        data: of the specification; changed in place.
+        name: of the method.
+        proposed: of some columns what a draft would write of them as quasi-identifiers.
+
     Raises:
-        DataError: there is no such method.
+        DataError: there is no such method, or columns have nothing that it could take.
     """
     known = METHODS.get(name)
     if known is None or name == "external":
@@ -164,6 +175,76 @@ def choose_method(data: Data, name: str) -> None:
     keys = {field.alias or key for key, field in known.model_fields.items()}
     same = ("suppression_limit", "time_limit")
     data["method"] = {"name": name, **{k: kept[k] for k in same if k in kept and k in keys}}
+    without = []
+    for column in _quasi_identifiers(data):
+        entry = dict(entry_of(data, column))
+        if known.can.ordered:
+            entry = _ordered(entry)
+        elif known.can.values == "means":
+            entry = {k: v for k, v in entry.items() if k not in _OF_LEVELS}
+        elif known.can.values == "generalized" and "hierarchy" not in entry:
+            left = {k: v for k, v in entry.items() if k not in _OF_LEVELS}
+            entry = {**(proposed or {}).get(column, {"hierarchy": "suppress"}), **left}
+        if not entry:
+            without.append(column)
+        elif entry != entry_of(data, column):
+            set_entry(data, column, entry)
+    if without:
+        raise DataError(
+            f"method {name} merges neighbouring values, and {', '.join(without)} "
+            f"{'has' if len(without) == 1 else 'have'} no order that is declared",
+            hint="on Levels, give numbers intervals from a lowest to a highest value, and texts "
+            "groups; or drop the column",
+        )
+
+
+def choose_policy(data: Data, choice: Mapping[str, Any]) -> None:
+    """Say which policy of the frontier is released.
+
+    Raises:
+        DataError: the method chooses no policies.
+    """
+    method = data.get("method")
+    method = {"name": method} if isinstance(method, str) else method
+    if not isinstance(method, Mapping) or method.get("name") != "policy":
+        raise DataError("only method policy has a frontier", hint="choose it first")
+    data["method"] = {**method, "choose": dict(choice)}
+
+
+_OF_LEVELS = ("hierarchy", "domain", "order", "min_level", "max_level")
+
+
+def _quasi_identifiers(data: Mapping[str, Any]) -> list[str]:
+    columns = data.get("columns")
+    names = (
+        [n for key in columns for n in names_in(str(key))] if isinstance(columns, Mapping) else []
+    )
+    return [name for name in names if entry_of(data, name).get("role") == "quasi_identifier"]
+
+
+def _ordered(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The same column with an ordered domain in place of its hierarchy; empty where none is known.
+
+    A domain is what the specification declares, never what the records happen to hold.
+    """
+    given = entry.get("hierarchy")
+    if given is None:
+        return dict(entry)
+    left = {key: value for key, value in entry.items() if key not in _OF_LEVELS}
+    try:
+        hierarchy = short_hierarchy(given)
+        found = HierarchySpec.model_validate(hierarchy)
+    except ValueError:
+        return {}
+    if found.kind in ("path", "table", "groups"):
+        return {**left, "hierarchy": given}
+    if isinstance(found.lower, Fraction) and isinstance(found.upper, Fraction):
+        ends = [end for end in (found.lower, found.upper) if end.denominator == 1]
+        return {**left, "domain": [int(end) for end in ends]} if len(ends) == 2 else {}
+    if isinstance(domain := entry.get("domain"), list):
+        coded = len(domain) == 2 or all(any(c.isdigit() for c in str(v)) for v in domain)
+        return {**left, "domain" if coded else "order": domain}
+    return {}
 
 
 def models_of(data: Mapping[str, Any]) -> list[Any]:

@@ -164,9 +164,10 @@ def _follow(job: Job, process: subprocess.Popen[str], asked: threading.Event) ->
             else:
                 ended = said
     process.wait()
-    if process.stdin is not None:
-        with suppress(OSError):
-            process.stdin.close()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
     if ended is not None and "done" in ended:
         job.end("done", result=ended["done"])
     elif asked.is_set():

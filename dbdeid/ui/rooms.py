@@ -16,7 +16,7 @@ from dbdeid.errors import DataError
 from dbdeid.spec.project_file import NAME, read_project
 from dbdeid.ui.desk import Desk, Sheet
 from dbdeid.ui.jobs import Job, Jobs, Worker
-from dbdeid.ui.levels_page import Ladders
+from dbdeid.ui.views.levels_page import Ladders
 from dbdeid.ui.work import Task
 
 _SPECS = (".yml", ".yaml", ".json")

@@ -119,6 +119,7 @@ def _run(task: Task, notify: Notify) -> JsonObject:
     """Make, verify and publish the release."""
     from dbdeid.release.run import run
     from dbdeid.report.content.remains import sentences, verdict
+    from dbdeid.ui.earlier import beside
 
     result = run(
         task.spec,
@@ -127,12 +128,14 @@ def _run(task: Task, notify: Notify) -> JsonObject:
         notify=notify,
         trial=bool(task.given.get("trial")),
     )
-    told = sentences(result.record)
+    told, queries = sentences(result.record), result.record.queries
     return {
         "result": plain(result.to_dict()),
         "verdict": verdict(result.record),
         "sentences": {name: list(getattr(told, name)) for name in told.to_dict()},
         "written": result.table,
+        "workload": queries.model_dump(mode="json") if queries else None,
+        "beside": beside(result.record),
     }
 
 
@@ -149,6 +152,27 @@ def _search(task: Task, notify: Notify) -> JsonObject:
         notify=notify,
     )
     return plain(found)
+
+
+def _frontier(task: Task, notify: Notify) -> JsonObject:
+    """The policies that a release can be chosen from, with their risk and loss."""
+    from dbdeid.commands.frontier import frontier
+
+    return plain(frontier(task.spec, database=task.database, settings=task.settings, notify=notify))
+
+
+def _workload(task: Task, notify: Notify) -> JsonObject:
+    """What the release answers of the analysts' questions, and how far that is from the truth."""
+    from dbdeid.commands.verify_evaluate_export import evaluate
+
+    notify("ask the questions of source and release", None)
+    found = evaluate(
+        task.spec,
+        database=task.database,
+        settings=task.settings,
+        trial=bool(task.given.get("trial")),
+    )
+    return {"workload": plain(found.queries.to_dict()) if found.queries else None}
 
 
 def _query(task: Task, notify: Notify) -> JsonObject:
@@ -213,12 +237,11 @@ def _hand_out(task: Task, notify: Notify) -> JsonObject:
 
 
 def _releases(task: Task, notify: Notify) -> JsonObject:
-    """The earlier releases that are remembered here."""
-    from dbdeid.project.remembered import releases
+    """The releases of the source that are remembered, and what they tell together."""
+    from dbdeid.ui.earlier import of_source
 
     notify("look for earlier releases", None)
-    found = releases(task.spec, database=task.database, settings=task.settings)
-    return {"releases": [plain(one.to_dict()) for one in found]}
+    return {"releases": plain(of_source(task.spec, task.database, task.settings))}
 
 
 WORK: Mapping[str, Callable[[Task, Notify], JsonObject]] = {
@@ -227,6 +250,8 @@ WORK: Mapping[str, Callable[[Task, Notify], JsonObject]] = {
     "check": _check,
     "run": _run,
     "search": _search,
+    "frontier": _frontier,
+    "workload": _workload,
     "query": _query,
     "report": _report,
     "verify": _verify,

@@ -224,7 +224,10 @@ def test_a_draft_begins_with_what_is_undecided(tmp_path: Path) -> None:
             f"'w' || (i * 7 % 90) AS c2 FROM range(3000) t(i)) TO '{source}'"
         )
     made = drafted_of(source, None)
-    assert made.text.startswith("# 2 columns are undecided: c1, c2\n# run refuses until each has")
+    assert made.text.startswith("# Columns of role undecided are yours to decide: `dbdeid check`")
+    comments = "".join(line for line in made.text.splitlines() if line.startswith("#"))
+    assert "c1" not in comments  # a comment that names them would stay when they are decided
+    assert "2 columns" not in comments
     assert (made.decided, made.undecided, made.open_reasons) == (3, ("c1", "c2"), ("num_labs",))
     lines = made.text.splitlines()
     (line,) = (line for line in lines if line.startswith("  c1: {role: undecided}"))

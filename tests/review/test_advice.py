@@ -139,6 +139,10 @@ def test_advice_names_what_makes_records_unique(looked: Looked) -> None:
     )
     assert share == round(100 * (whole - without) / whole)
     assert gone == round(100 * (whole - coarser) / whole)
+    drop, start = found["changes"][0]
+    assert drop == {"column": "age", "min_level": None, "method": None}
+    assert start == {"column": "age", "min_level": level, "method": None}
+    assert len(found["changes"]) == len(found["advice"])
     text = checked(found)
     assert "what to change first\n    1. age: " in text
     assert "unique by it alone" in text
@@ -382,7 +386,8 @@ def test_what_cannot_be_compared_is_not(tmp_path: Path, more: dict[str, Any], wh
 def test_another_method_is_advised_only_where_nothing_gets_worse() -> None:
     own = Method("full_domain", True, 0.6, 0.9, 100, 2_000)
     better = Method("local_recoding", False, 0.2, 0.05, 100, 2_000)
-    (said,) = on_methods(Comparison((own, better)))
+    ((named, said),) = on_methods(Comparison((own, better)))
+    assert named == better.method
     assert said.startswith("`method: local_recoding` loses 0.20 of the detail where full_domain")
     assert "5% from the true ones on average, not 90%" in said
     for other in (

@@ -155,7 +155,7 @@ class Browser:
         return answer.text
 
     def number(self, name: str) -> str:
-        from dbdeid.ui.columns_page import names_of
+        from dbdeid.ui.views.columns_page import names_of
 
         return str(names_of(self.room.desk.sheet(), self.room.looked).index(name))
 

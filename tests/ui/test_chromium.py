@@ -1,10 +1,15 @@
-"""The page in Chromium: from a CSV to a verified release with the keyboard alone, and by clicks."""
+"""The page in Chromium: from a CSV to a verified release with the keyboard alone, and by clicks.
+
+What axe-core finds of it is judged by the copy that comes with axe-playwright-python.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +19,7 @@ pytest.importorskip("selenium", reason="pip install selenium")
 if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
     pytest.skip("no chromium: apt-get install chromium chromium-driver", allow_module_level=True)
 
-from pages import OPTIONS, Threads
+from pages import OPTIONS, Browser, Threads
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import ActionChains
@@ -34,6 +39,7 @@ def chromium() -> Iterator[Any]:
     options = webdriver.ChromeOptions()
     for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
         options.add_argument(word)
+    options.binary_location = shutil.which("chromium")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(
         options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
@@ -88,7 +94,7 @@ def test_from_a_csv_to_a_verified_release_by_clicks(page: Any, people: Path) -> 
     click(page, "#row-6 button[value=drop]")
     until(page, lambda: "0 to decide" in text(page))
     assert "flurb: {role: drop}" in people.with_suffix(".yml").read_text()
-    settled(page, lambda: page.find_element(By.LINK_TEXT, "Release").click())
+    go(page, "Release")
     until(page, lambda: page.find_elements(By.ID, "k"))
     page.execute_script("document.getElementById('k').focus()")
     ActionChains(page).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).perform()
@@ -132,20 +138,127 @@ def test_the_keyboard_is_enough(page: Any, people: Path) -> None:
     until(page, lambda: "promises verified" in text(page))
 
 
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_no_page_is_wider_than_the_window(page: Any, width: int) -> None:
-    page.execute_cdp_cmd(
+def go(driver: Any, name: str) -> None:
+    """Follow a link between the pages."""
+    settled(driver, lambda: driver.find_element(By.LINK_TEXT, name).click())
+    until(
+        driver,
+        lambda: driver.find_elements(
+            By.CSS_SELECTOR, f"[data-page={name.lower().replace('-', '')}]"
+        ),
+    )
+
+
+def test_labels_are_dragged_onto_each_other_and_merged(page: Any, people: Path) -> None:
+    go(page, "Levels")
+    until(page, lambda: page.find_elements(By.CSS_SELECTOR, "#slide-4"))
+    page.execute_script(
+        """
+        const slider = document.getElementById("slide-4");
+        slider.value = 0;
+        slider.dispatchEvent(new Event("input", {bubbles: true}));
+        """
+    )
+    labels = page.find_elements(By.CSS_SELECTOR, '[data-column="4"] .level:not([hidden]) li')
+    names = [one.find_element(By.CLASS_NAME, "label").text for one in labels]
+    assert sorted(names) == ["Basel", "Bern", "Chur", "Thun"]
+    bern, thun = (labels[names.index(name)] for name in ("Bern", "Thun"))
+    ActionChains(page).drag_and_drop(bern, thun).perform()
+    until(page, lambda: page.switch_to.active_element.get_attribute("value") == "Bern or Thun")
+    ActionChains(page).send_keys("Bern region", Keys.ENTER).perform()
+    until(page, lambda: '"Bern region": ["Bern", "Thun"]' in people.with_suffix(".yml").read_text())
+
+
+# -- all pages with all that they can show ---------------------------------------------------------
+
+PAGES = ("columns", "levels", "tradeoff", "release", "ask")
+ASKED = "SELECT sex, COUNT(*) AS n FROM people WHERE age < 45 GROUP BY sex"
+
+
+@pytest.fixture(scope="module")
+def full(chromium: Any, drafted: tuple[Path, object], tmp_path_factory: Any) -> Iterator[str]:
+    """The address of a page on which everything was done: runs, a search, a check, a question."""
+    folder = tmp_path_factory.mktemp("full")
+    shutil.copytree(drafted[0], folder, dirs_exist_ok=True)
+    browser = Browser(folder / "people.yml").open().looked()
+    browser.role("diagnosis", "sensitive")
+    browser.done("protect", column=browser.number("diagnosis"), l="2")
+    browser.done("role", column=browser.number("flurb"), role="drop")
+    browser.done("keep", page="ask", name="by_sex", sql=ASKED)
+    for what in ("check", "search", "run", "releases", "verify", "hand_out"):
+        job = browser.begun(what, folder="to_send", ks="3,5", limits="0,5")
+        assert job.state == "done", job.error
+    browser.done("promise", k="3", limit="5", page="release")
+    assert browser.begun("trial").state == "done"
+    assert browser.begun("query", page="ask", sql=ASKED, trial="yes").state == "done"
+    with serving(opened(folder / "people.yml"), options=OPTIONS, worker=Threads()) as server:
+        server.rooms[0].jobs.last.update(browser.room.jobs.last)
+        chromium.get(server.link)
+        until(chromium, lambda: server.rooms[0].looked)
+        yield server.link.partition("/?")[0] + "/0/"
+
+
+@contextmanager
+def shown(driver: Any, width: int, scheme: str = "light") -> Iterator[None]:
+    """A window of a width, in light or dark."""
+    driver.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
     )
-    for name in ("columns", "levels", "tradeoff", "release", "ask"):
-        page.get(page.current_url.rpartition("/")[0] + f"/{name}")
-        assert page.execute_script("return document.documentElement.scrollWidth") <= width, name
-    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    yield
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_no_page_is_wider_than_the_window(chromium: Any, full: str, width: int) -> None:
+    with shown(chromium, width):
+        for name in PAGES:
+            chromium.get(full + name)
+            found = chromium.execute_script("return document.documentElement.scrollWidth")
+            assert found <= width, name
+
+
+def axe() -> str:
+    """The script of axe-core, which checks a page against the rules of accessibility."""
+    found = importlib.util.find_spec("axe_playwright_python")  # not imported: it wants Playwright
+    if found is None or not found.submodule_search_locations:
+        pytest.skip("no axe-core: pip install --no-deps axe-playwright-python")
+    return (Path(found.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_axe_finds_nothing_serious(chromium: Any, full: str, width: int, scheme: str) -> None:
+    script = axe()
+    with shown(chromium, width, scheme):
+        for name in PAGES:
+            chromium.get(full + name)
+            chromium.execute_script(script)
+            assert chromium.execute_script(
+                f"return matchMedia('(prefers-color-scheme: {scheme})').matches"
+            )
+            found = chromium.execute_async_script(
+                "const done = arguments[arguments.length - 1]; axe.run(document).then(done, done)"
+            )
+            assert len(found["passes"]) > 20  # it did look
+            wrong = [
+                (
+                    one["id"],
+                    one["impact"],
+                    one["nodes"][0]["html"],
+                    one["nodes"][0]["failureSummary"],
+                )
+                for one in found["violations"]
+                if one["impact"] in ("serious", "critical")
+            ]
+            assert not wrong, (name, wrong)
 
 
 def test_a_slider_shows_a_level_at_once(page: Any) -> None:
-    page.find_element(By.LINK_TEXT, "Levels").click()
+    go(page, "Levels")
     until(page, lambda: page.find_elements(By.CSS_SELECTOR, "#slide-2"))
     slider = page.find_element(By.CSS_SELECTOR, "#slide-2")
     height = int(slider.get_attribute("max"))

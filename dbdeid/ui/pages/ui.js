@@ -12,6 +12,7 @@ function take(text) {
   const filter = document.getElementById("filter");
   const wanted = filter ? filter.value : "";
   const ticked = [...document.querySelectorAll("input[name=column]:checked")].map(box => box.value);
+  const at = document.getElementById("point");
   const slid = Object.fromEntries([...sliders()].map(one => [one.id, one.value]));
   const folded = [...document.querySelectorAll("details[open][id]")].map(one => one.id);
   page().replaceWith(document.adoptNode(fresh));
@@ -19,6 +20,8 @@ function take(text) {
   const again = document.getElementById("filter");
   if (again) { again.value = wanted; narrow(); }
   document.querySelectorAll("input[name=column][type=checkbox]").forEach(box => { box.checked = ticked.includes(box.value); });
+  const moved = document.getElementById("point");
+  if (at && moved && at.max === moved.max) { moved.value = at.value; point(moved); }
   sliders().forEach(one => { if (slid[one.id] !== undefined) one.value = slid[one.id]; slide(one); });
   rove();
   const there = kept && document.getElementById(kept);
@@ -108,6 +111,43 @@ function slide(input) {
 }
 const sliders = () => document.querySelectorAll(".ladder input[type=range]");
 
+// The slider of the frontier shows one of its policies, and where it lies.
+function point(input) {
+  const points = input.closest(".points");
+  points.querySelectorAll(".point").forEach(one => { one.hidden = one.dataset.point !== input.value; });
+  const now = points.querySelector(".point:not([hidden])"), mark = points.querySelector(".now");
+  mark.setAttribute("cx", now.dataset.x);
+  mark.setAttribute("cy", now.dataset.y);
+  points.querySelector("output").textContent = now.dataset.number;
+}
+
+// A label that is dropped on another is ticked together with it; the name is yours to give.
+let dragged = null;
+function joined(onto) {
+  const form = onto.closest("form"), boxes = [dragged, onto].map(one => one.querySelector("input[name=label]"));
+  boxes.forEach(box => { box.checked = true; });
+  const into = form.querySelector("input[name=into]");
+  if (!into.value) into.value = boxes.map(box => box.value).join(" or ").slice(0, into.maxLength);
+  into.focus();
+  into.select();
+}
+const grip = target => target.closest ? target.closest("li[draggable]") : null;
+document.addEventListener("dragstart", event => {
+  dragged = grip(event.target);
+  if (dragged) event.dataTransfer.effectAllowed = "link";
+});
+document.addEventListener("dragover", event => {
+  const onto = grip(event.target);
+  if (dragged && onto && onto !== dragged && onto.closest("form") === dragged.closest("form")) event.preventDefault();
+});
+document.addEventListener("drop", event => {
+  const onto = grip(event.target);
+  if (!dragged || !onto || onto.closest("form") !== dragged.closest("form")) return;
+  event.preventDefault();
+  joined(onto);
+  dragged = null;
+});
+
 const LETTERS = {i: "identifier", d: "drop", q: "quasi_identifier", s: "sensitive", n: "insensitive"};
 
 document.addEventListener("submit", event => {
@@ -119,6 +159,7 @@ document.addEventListener("submit", event => {
 document.addEventListener("input", event => {
   if (event.target.id === "filter") narrow();
   if (event.target.matches(".ladder input[type=range]")) slide(event.target);
+  if (event.target.id === "point") point(event.target);
 });
 document.addEventListener("change", event => {
   if (event.target.id === "all") {

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbdeid.data.figures import count, part
+from dbdeid.data.figures import count, part, share
 from dbdeid.engine.session import Settings
-from dbdeid.ui.columns_page import names_of
+from dbdeid.spec.method_spec import METHODS
 from dbdeid.ui.desk import Sheet
 from dbdeid.ui.jobs import Jobs
 from dbdeid.ui.levels import Levels
-from dbdeid.ui.levels_page import Ladders, spec_of
-from dbdeid.ui.release_page import outcome, weighed
+from dbdeid.ui.views import frontier
+from dbdeid.ui.views.columns_page import names_of
+from dbdeid.ui.views.levels_page import Ladders, spec_of
+from dbdeid.ui.views.release_page import outcome, weighed
 
-NAMED = 3  # columns that are offered to be changed
 KS, LIMITS = "3,5,10,20", "0,1,2,5"
 
 
@@ -43,13 +44,33 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A change that helps: what it would do, and the fields of the form that makes it."""
+class Button:
+    """A change that a sentence names: the form that makes it."""
 
-    words: str
-    button: str
+    word: str
     action: str
     fields: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the release answers of a question of the workload.
+
+    Attributes:
+        name: of the question.
+        error: relative, mean over its figures.
+        within: share of the groups whose true value lies within the bounds.
+        groups: of the true answer, and how many are lost or invented.
+        totals: the true one and the answered one, of a single figure.
+        refused: why it has no answer; empty where it has.
+    """
+
+    name: str
+    error: str
+    within: str
+    groups: str
+    totals: str
+    refused: str
 
 
 def view(
@@ -77,12 +98,18 @@ def view(
         "methods": checked.get("methods") or () if checked else (),
         "declared": sheet.file.spec.method.name if sheet.file else None,
         "weighed": weighed(jobs),
-        "suggestions": list(_suggestions(checked, sheet, looked)) if checked else [],
+        "advised": list(_advised(checked, sheet, looked)) if checked else [],
+        "choices": [name for name in METHODS if name != "external"],
+        "chooses": sheet.file is not None and sheet.file.spec.method.can.frontier,
+        "frontier": frontier.view(_done(jobs, "frontier"), _k(sheet)),
+        "frontier_job": outcome(jobs, "frontier", sheet),
         "sentences": ran["sentences"] if ran else None,
         "head": head,
         "examples": rows,
         "chosen_by": of,
-        "errors": (ran or {}).get("workload"),
+        "declares": sheet.file is not None and sheet.file.spec.evaluate.queries is not None,
+        "asked": outcome(jobs, "workload", sheet),
+        "workload": _workload(jobs),
     }
 
 
@@ -98,7 +125,7 @@ def _grid(found: Mapping[str, Any], sheet: Sheet) -> Iterator[list[Cell]]:
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     file = sheet.file
     limit = getattr(file.spec.method, "suppression_limit", None) if file else None
-    k = next((m.k for m in file.spec.privacy if m.model == "k_anonymity"), None) if file else None
+    k = _k(sheet)
     for one in sorted({c["k"] for c in cells}):
         yield [
             _cell(c, found, low, high, own=(c["k"], c["suppression_limit"]) == (k, limit))
@@ -141,35 +168,66 @@ def _neighbours(found: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
         }
 
 
-def _suggestions(
+def _k(sheet: Sheet) -> int:
+    """Records that a class has at least, where that is promised."""
+    models = sheet.file.spec.privacy if sheet.file else ()
+    return next((m.k for m in models if m.model == "k_anonymity"), 1)
+
+
+def _advised(
     checked: Mapping[str, Any], sheet: Sheet, looked: Mapping[str, Any] | None
-) -> Iterator[Suggestion]:
-    """What to change first, each a form of another page."""
+) -> Iterator[tuple[str, list[Button]]]:
+    """What to change first: each sentence of the check with the changes that it names."""
     names = names_of(sheet, looked)
-    unique = checked.get("uniqueness")
-    if unique and unique["unique_records"]:
-        total = unique["unique_records"]
-        most = sorted(unique["columns"], key=lambda one: one["without"])[:NAMED]
-        for one in most:
-            if one["name"] in names and one["without"] < total:
-                yield Suggestion(
-                    f"{count(total)} records are unique; without {one['name']} "
-                    f"{count(one['without'])} would be",
-                    f"Drop {one['name']}",
-                    "role",
-                    (("column", str(names.index(one["name"]))), ("role", "drop")),
-                )
-    methods = [m for m in checked.get("methods") or () if m["loss"] is not None]
-    declared = next((m for m in methods if m["declared"]), None)
-    for one in methods:
-        if declared is not None and one["loss"] < declared["loss"]:
-            yield Suggestion(
-                f"method {one['method']} would lose {one['loss']:.3f} instead of "
-                f"{declared['loss']:.3f} of a cell's detail, on a sample",
-                f"Use {one['method']}",
-                "method",
-                (("method", one["method"]),),
-            )
+    for words, some in zip(checked.get("advice") or (), checked.get("changes") or (), strict=True):
+        yield words, [one for change in some if (one := _button(change, names)) is not None]
+
+
+def _button(change: Mapping[str, Any], names: Sequence[str]) -> Button | None:
+    if change["method"] is not None:
+        return Button(f"Use {change['method']}", "method", (("method", change["method"]),))
+    name, level = change["column"], change["min_level"]
+    if name not in names:  # of a source that has other columns by now
+        return None
+    column = ("column", str(names.index(name)))
+    if level is None:
+        return Button(f"Drop {name}", "role", (column, ("role", "drop")))
+    fields = (column, ("level", str(level)), ("which", "from"))
+    return Button(f"Start {name} at level {level}", "level", fields)
+
+
+def _workload(jobs: Jobs) -> Mapping[str, Any] | None:
+    """The questions of the workload, as the last run or the last asking found them."""
+    some = [jobs.last[w] for w in ("run", "workload") if _done(jobs, w) is not None]
+    job = max(some, key=lambda one: one.started, default=None)
+    found = (job.result or {}).get("workload") if job is not None else None
+    if found is None:
+        return None
+    asked = found["queries"]
+    return {
+        "answered": f"{found['answered']} of {len(asked)}",
+        "error": _share(found["mean_relative_error"]),
+        "within": _share(found["within_bounds"]),
+        "questions": [_question(one) for one in asked],
+    }
+
+
+def _question(one: Mapping[str, Any]) -> Question:
+    groups = "–" if one["groups"] is None else count(one["groups"])
+    gone = [f"{count(one[key])} {key}" for key in ("lost", "invented") if one[key]]
+    totals = [one["true_total"], one["estimated_total"]]
+    return Question(
+        one["name"],
+        _share(one["relative_error"]),
+        _share(one["within_bounds"]),
+        groups + (f" ({', '.join(gone)})" if gone else ""),
+        "–" if None in totals else " → ".join(f"{total:,.6g}" for total in totals),
+        one["refused"] or "",
+    )
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else share(value)
 
 
 def _transformation(jobs: Jobs) -> tuple[Mapping[str, int] | None, str]:

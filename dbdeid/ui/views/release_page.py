@@ -37,6 +37,8 @@ def view(sheet: Sheet, jobs: Jobs) -> dict[str, Any]:
         "report": outcome(jobs, "report", sheet),
         "verified": outcome(jobs, "verify", sheet),
         "earlier": outcome(jobs, "releases", sheet),
+        "remembered": _remembered(jobs),
+        "beside": _beside((_done(jobs, "run") or {}).get("beside")),
         "figures": _figures(jobs),
         "weighed": weighed(jobs),
     }
@@ -107,3 +109,36 @@ def weighed(jobs: Jobs) -> Mapping[str, Any] | None:
         "advice": found.get("advice") or (),
         "undecided": [one["name"] for one in found.get("undecided") or ()],
     }
+
+
+def _remembered(jobs: Jobs) -> list[Mapping[str, Any]]:
+    """The releases of the source, each with what it tells together with those before it."""
+    found = (_done(jobs, "releases") or {}).get("releases") or ()
+    return [{**one, "beside": _beside(one["beside"])} for one in found]
+
+
+def _beside(found: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What a release tells together with earlier ones; None where there is none before it."""
+    if not found or not found["found"]:
+        return None
+    return {
+        "rows": [
+            {
+                "release": one["release"],
+                "created": one["created"],
+                "shared": count(one["shared"]) if one["compared"] else "–",
+                "smallest": "–" if one["smallest"] is None else count(one["smallest"]),
+                "few": count(_few(one)) if one["compared"] else "–",
+                "why": "" if one["compared"] else one["reason"],
+            }
+            for one in found["found"]
+        ],
+        "k": found["k"],
+        "words": found["words"],
+    }
+
+
+def _few(one: Mapping[str, Any]) -> int:
+    """People of whom both releases together leave fewer than k alike."""
+    ways = (one[key] for key in ("both", "appeared", "vanished"))
+    return sum(way["people"] for way in ways if way)

@@ -203,6 +203,14 @@ def agreed(looked: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, 
     return found
 
 
+def _whose(shown: Sequence[Row], looked: Mapping[str, Any] | None, subject: object) -> list[Row]:
+    """The columns that may tell whose record a record is: the likely ones, then identifiers."""
+    likely = [name for name, _ in looked["subjects"]] if looked else []
+    order = {name: place for place, name in enumerate([subject, *likely])}
+    some = (r for r in shown if r.name in order or r.role == "identifier")
+    return sorted(some, key=lambda row: (order.get(row.name, len(order)), row.number))
+
+
 def view(sheet: Sheet, looked: Mapping[str, Any] | None) -> dict[str, Any]:
     """All that the page shows."""
     shown = rows(sheet, looked)
@@ -213,7 +221,7 @@ def view(sheet: Sheet, looked: Mapping[str, Any] | None) -> dict[str, Any]:
         "open": [row for row in shown if row.open],
         "counted": counted,
         "words": WORDS,
-        "subjects": looked["subjects"] if looked else (),
+        "whose": _whose(shown, looked, data.get("subject")),
         "subject": data.get("subject"),
         "asks_subject": "subject" in data and data.get("subject") in ("", None),
         "rows_accepted": data.get("accept") == "rows",

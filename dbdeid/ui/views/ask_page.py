@@ -9,7 +9,7 @@ from typing import Any
 
 from dbdeid.ui.desk import Sheet
 from dbdeid.ui.jobs import Jobs
-from dbdeid.ui.release_page import outcome
+from dbdeid.ui.views.release_page import outcome
 
 SHOWN = 200  # rows
 WIDTH = 200.0  # of a drawn range
