@@ -42,7 +42,7 @@ def write_record(
     """
     beside = manifest_of(path)
     if beside is None:
-        return write_page(path, render(record, audience))
+        return write_page(path, render(record, audience, files))
     if beside == path:
         raise DataError(
             f"{path.name} is the name of a manifest", hint="name the page as in report.html"
@@ -178,7 +178,7 @@ def pages(
         files: SHA-256 of each file of the release by name, which the manifest tells beside that of
             the page; empty where there is none.
     """
-    page = _written(stage, final, render(record, audience))
+    page = _written(stage, final, render(record, audience, files))
     known = {**files, final.name: page.sha256} if files else None
     return page, _written(stage, final.with_suffix(".json"), manifest(record, audience, known))
 
