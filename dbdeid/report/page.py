@@ -23,6 +23,7 @@ from dbdeid.record.public_record import (
     Shown,
 )
 from dbdeid.record.release_record import LABELS_SHOWN, ReleaseRecord
+from dbdeid.report.around import Around, trend
 from dbdeid.report.cards import cards
 from dbdeid.report.charts.frontier_charts import frontier_chart
 from dbdeid.report.charts.page_charts import (
@@ -59,14 +60,14 @@ _HERE = Path(__file__).parent
 def render(
     record: ReleaseRecord,
     audience: Audience = "internal",
-    files: Mapping[str, str] | None = None,
+    around: Around | None = None,
 ) -> str:
     """The page of one release as HTML.
 
     Args:
         record: of the release; sections without values are left out.
         audience: `internal` shows everything; `public` what `audience.public` lets through.
-        files: SHA-256 of the files of the release by name, which the public page tells.
+        around: files, earlier runs, and the pages beside it.
 
     Raises:
         ValueError: the audience is neither of the two.
@@ -75,6 +76,7 @@ def render(
         raise ValueError(f"audience is internal or public, not {audience!r}")
     private = record if audience == "internal" else None
     shown = private or public(record)
+    around = around or Around()
     padding, moved = padding_of(shown), moved_of(shown)
     # no record is taken out
     whole = padding is not None or moved is not None or record.method in terms.TAKES_NONE_OUT
@@ -111,8 +113,10 @@ def render(
         "parameters": _parameters(shown),
         "headlines": headlines(shown, losses),
         "front": first,
-        "codebook": codebook(shown, files) if isinstance(shown, PublicRecord) else None,
+        "codebook": codebook(shown, around.files) if isinstance(shown, PublicRecord) else None,
         "losses": losses,
+        "links": around.links,
+        "runs": trend(private, around.earlier) if private else [],
         "untold_losses": _untold_losses(shown),
         "metrics": _metrics(shown),
         "risks": risks,
@@ -167,6 +171,7 @@ def _sections(view: Mapping[str, Any], specification: str | None) -> dict[str, s
             ("search", "How it was found", searched),
             ("frontier", "What it was chosen from", view["frontier"]),
             ("queries", "Query errors", view["queries"]),
+            ("runs", "This run and earlier ones", view["runs"]),
             ("verify", "Verify it yourself", view["commands"]),
             ("glossary", "Terms", True),
             ("specification", "Specification", specification),

@@ -11,6 +11,7 @@ import pytest
 from records import full, render, rendered
 
 from dbdeid.record.border import from_json
+from dbdeid.report.around import Around
 from dbdeid.report.content.audience import public
 from dbdeid.report.content.codebook import Codebook, codebook
 from dbdeid.report.page import render as page_of
@@ -19,7 +20,7 @@ SUMS = {"adult_public.parquet": "ab" * 32, "adult_public_dictionary.parquet": "c
 
 
 def book(files: dict[str, str] | None = None, **changed: Any) -> Codebook:
-    return codebook(public(from_json(full() | changed)), files)
+    return codebook(public(from_json(full() | changed)), files or {})
 
 
 def labelled(*labels: str | None) -> dict[str, str]:
@@ -49,6 +50,7 @@ def test_labels_are_explained_by_how_they_are_written() -> None:
 def test_says_what_the_values_of_each_column_are() -> None:
     meanings = {column.name: column.meaning for column in book().columns}
     assert meanings["name"] == "not released"
+    assert meanings["occupation"] == "withheld in every record"
     assert meanings["sex"] == meanings["hours"] == "the original value"
     assert meanings["age"] == "a group of values that contains the original one"
     assert meanings["diagnosis"] == "the original value (sensitive)"
@@ -81,9 +83,9 @@ def test_digests_are_of_the_files_or_else_of_the_rows() -> None:
     assert book(SUMS).sums == tuple(SUMS.items())
     assert book(SUMS).files
     assert [name for name, _ in book().sums] == ["dictionary", "release"]
-    page = page_of(from_json(full()), "public", SUMS)
+    page = page_of(from_json(full()), "public", Around(SUMS))
     assert all(digest in page for digest in SUMS.values())
-    assert "ab" * 32 not in page_of(from_json(full()), "internal", SUMS)
+    assert "ab" * 32 not in page_of(from_json(full()), "internal", Around(SUMS))
 
 
 def test_tells_licence_and_contact_and_never_to_look_for_anyone() -> None:

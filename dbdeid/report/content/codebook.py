@@ -60,12 +60,12 @@ class Codebook(NamedTuple):
     files: bool
 
 
-def codebook(record: PublicRecord, files: Mapping[str, str] | None) -> Codebook:
+def codebook(record: PublicRecord, files: Mapping[str, str]) -> Codebook:
     """The codebook of a release.
 
     Args:
         record: what the public may see of it.
-        files: SHA-256 of its files by name; None where it is in none.
+        files: SHA-256 of its files by name; empty where it is in none.
     """
     columns = tuple(_column(column, record) for column in record.columns)
     labels = [label for column in columns for label in column.labels]
@@ -111,6 +111,8 @@ def _meaning(column: PublicColumn, record: PublicRecord) -> str:
         return "the mean, or the most frequent value, of a group of records"
     if record.recoding == "local":
         return "the original value, or a group that contains it; how wide differs by record"
+    if column.labels == ("*",):
+        return "withheld in every record"
     if column.level == 0:
         return "the original value"
     return "a group of values that contains the original one"
