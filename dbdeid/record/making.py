@@ -43,6 +43,20 @@ class Column(Part):
     values: str | None = None
 
 
+class Publisher(Part):
+    """Who answers for a release, in the owner's words; published.
+
+    Attributes:
+        name: who publishes it.
+        licence: on what terms.
+        contact: a mail address, or that of a page.
+    """
+
+    name: str | None = None
+    licence: str | None = None
+    contact: str | None = None
+
+
 class Search(Part):
     """How the release was found; each method tells what it has.
 
