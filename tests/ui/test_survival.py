@@ -17,9 +17,9 @@ from pages import Browser
 from dbdeid.errors import DbdeidError, SpecError
 from dbdeid.spec.method_spec import METHODS
 from dbdeid.spec.yaml_text import load
-from dbdeid.ui import decisions, hierarchy_edits
-from dbdeid.ui.desk import Desk
-from dbdeid.ui.text_edits import comments
+from dbdeid.ui.sheet import decisions, hierarchy_edits
+from dbdeid.ui.sheet.desk import Desk
+from dbdeid.ui.sheet.text_edits import comments
 
 COLUMNS = """\
 columns:   # the board has seen them

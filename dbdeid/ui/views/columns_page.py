@@ -11,8 +11,8 @@ from dbdeid.data.figures import count, share
 from dbdeid.profiling.kinds import IDENTIFYING
 from dbdeid.profiling.suggest.roles import per_cent
 from dbdeid.spec.column.column_spec import given_reason, names_in
-from dbdeid.ui.decisions import ROLES, entry_of, protected_by
-from dbdeid.ui.desk import Sheet
+from dbdeid.ui.sheet.decisions import ROLES, entry_of, protected_by
+from dbdeid.ui.sheet.desk import Sheet
 
 WORDS: Mapping[str, tuple[str, str]] = {
     "identifier": ("Identifier", "never released"),
@@ -206,7 +206,8 @@ def agreed(looked: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, 
 def _whose(shown: Sequence[Row], looked: Mapping[str, Any] | None, subject: object) -> list[Row]:
     """The columns that may tell whose record a record is: the likely ones, then identifiers."""
     likely = [name for name, _ in looked["subjects"]] if looked else []
-    order = {name: place for place, name in enumerate([subject, *likely])}
+    named = [subject] if isinstance(subject, str) else []
+    order = {name: place for place, name in enumerate([*named, *likely])}
     some = (r for r in shown if r.name in order or r.role == "identifier")
     return sorted(some, key=lambda row: (order.get(row.name, len(order)), row.number))
 

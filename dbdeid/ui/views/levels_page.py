@@ -14,9 +14,9 @@ from dbdeid.engine.session import Settings
 from dbdeid.errors import DbdeidError
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
-from dbdeid.ui.desk import Sheet
-from dbdeid.ui.hierarchy_edits import files_beside
-from dbdeid.ui.levels import Levels, levels_of
+from dbdeid.ui.sheet.desk import Sheet
+from dbdeid.ui.sheet.hierarchy_edits import files_beside
+from dbdeid.ui.sheet.levels import Levels, levels_of
 from dbdeid.ui.views.columns_page import names_of
 
 SHOWN = 24  # labels of a level
