@@ -2,8 +2,10 @@
 
 Records without a block are put, one after the other, into the block whose cost rises least and in
 which everything still holds; the cheapest of all goes first, for the next records then find a block
-that is already as general as they need. Where no block holds with a record, blocks are merged,
-nearest first, until one does. Blocks that read alike and fail together are merged in the same way.
+that is already as general as they need. Of very many records some, drawn at random, are placed
+first: after each that is placed, the costs of all others in its block are worked out anew. Where no
+block holds with a record, blocks are merged, nearest first, until one does. Blocks that read alike
+and fail together are merged in the same way.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ Objective = Literal["balanced", "loss", "node_entropy", "block_entropy"]
 NEAREST = 64  # blocks that are known for a record before others are looked at
 WIDER = 16  # times as many are, where none of them holds with it
 CELLS = 1 << 22  # costs that are worked out at a time
+AT_ONCE = 2048  # pieces without a block; of more, a random quarter of so many is placed first
 KEPT = 1 << 25  # costs of changed blocks that are remembered before all are worked out anew
 HASTE = 8  # of so many blocks merged in vain, one more is merged at a time
 
@@ -244,6 +247,7 @@ def _place(
     """Give every left record a block."""
     whole = ground.units.subjects is not None
     nearest = NEAREST
+    draw = np.random.default_rng(0)
     while (waiting := np.flatnonzero(ground.records)).size:
         if np.count_nonzero(ground.sizes) == 1:
             # there is no choice: it takes all that may join it
@@ -251,6 +255,8 @@ def _place(
             waiting = np.flatnonzero(ground.records)
             if not len(waiting):
                 return
+        if len(waiting) > AT_ONCE:
+            waiting = np.sort(draw.choice(waiting, AT_ONCE // 4, replace=False))
         amounts = ground.records[waiting] if whole else np.ones(len(waiting), np.int64)
         queue = _Queue(ground, waiting, amounts, nearest, objective, diversity_weight)
         before = int(ground.records.sum())
