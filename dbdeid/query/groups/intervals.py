@@ -266,12 +266,17 @@ def unless(one: Interval, other: exp.Expr) -> Interval:
     return Interval(value, one.lower, one.upper, places=one.places)
 
 
-def first_known(parts: Sequence[Interval]) -> Interval:
-    """COALESCE of two or more."""
+def first_known(parts: Sequence[Interval], short: Callable[[Interval], Interval]) -> Interval:
+    """COALESCE of two or more.
+
+    Args:
+        parts: what of.
+        short: an interval whose ends can stand in several places.
+    """
     first, *others = parts
     if first.counts or not others:
         return first
-    other = first_known(others)
+    other = short(first_known(others, short))
     value = exp.Coalesce(this=first.value.copy(), expressions=[other.value.copy()])
     if first.unknown or other.unknown:
         return Interval(value, exp.null(), exp.null())
