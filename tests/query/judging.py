@@ -35,6 +35,7 @@ from random_questions import Questioner
 from random_releases import RandomRelease, random_release, write_table
 
 from dbdeid.engine.duckdb.session import Session
+from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
 from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
@@ -438,9 +439,19 @@ class _Judged:
         faults = []
         for world in range(self.case.worlds + 1):
             self.session.execute(f"SET VARIABLE world = {world}")
-            for row in self.session.rows(text):
+            for row in self._rows_of_world(text):
                 faults += self._within(world, row, answered)
         return faults[:3]
+
+    def _rows_of_world(self, text: str) -> Sequence[tuple[Any, ...]]:
+        """What the query gives there; nothing where a number is beyond its type."""
+        try:
+            return self.session.rows(text)
+        except EngineError as error:
+            if error.kind != "OutOfRangeException":
+                raise
+            self.tally.counts["worlds beyond a type"] += 1
+            return ()
 
     def _within(
         self, world: int, row: tuple[Any, ...], answered: dict[Key, list[tuple[Item, Shown]]]

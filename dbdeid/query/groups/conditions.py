@@ -86,14 +86,15 @@ def _computed(node: exp.Expr, of: Held) -> Interval:
     inner = interval(node.this, of)
     if isinstance(node, exp.Paren):
         held = inner.map(lambda end: exp.paren(end, copy=False))
-        return replace(held, counts=inner.counts, places=inner.places)
+        return replace(held, counts=inner.counts, places=inner.places, wider=inner.wider)
     if isinstance(node, exp.Neg):
+        inner = inner.widest
         less = inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
         return replace(less, places=inner.places)
     if isinstance(node, exp.Nullif):
         return unless(inner, node.expression)
     if isinstance(node, exp.Abs):
-        return absolute(inner)
+        return absolute(inner.widest)
     if isinstance(node, exp.Pow):
         return power(inner, int(constant(node.expression) or 1))
     if (function := _FUNCTIONS.get(type(node))) is not None:
@@ -101,7 +102,7 @@ def _computed(node: exp.Expr, of: Held) -> Interval:
     if isinstance(node, exp.Div) and (known := _part_of_total(node, of)) is not None:
         return share_of(inner, interval(node.expression, of), *known)
     if isinstance(node, exp.Binary):
-        return ARITHMETIC[type(node)](inner, interval(node.expression, of))
+        return ARITHMETIC[type(node)](inner.widest, interval(node.expression, of).widest)
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.FLOAT:
         return replace(inner.widened(OF_FLOAT), value=of_operand(node, inner.value), records=None)
     found = inner.widened(ERROR).map(lambda end: of_operand(node, end))  # rounding never falls

@@ -31,7 +31,7 @@ class Held(Mapping[str, Interval]):
 
     _of: Mapping[str, Interval]
     _found: dict[exp.Expr, Interval] = field(default_factory=dict)
-    _places: dict[exp.Expr, int] = field(default_factory=dict)
+    _names: dict[exp.Expr, str] = field(default_factory=dict)
     _steps: list[dict[str, exp.Expr]] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> Interval:
@@ -62,15 +62,15 @@ class Held(Mapping[str, Interval]):
         long = next(islice(node.walk(), LONG, None), None) is not None
         if not long or node.find(exp.Column) is None:
             return node
-        if node not in self._places:
+        if node not in self._names:
             names = (c.name for c in node.find_all(exp.Column) if c.table == _STEP)
             depth = 1 + max((_depth(name) for name in names), default=-1)
             if depth == len(self._steps):
                 self._steps.append({})
             name = f"step_{depth}_{len(self._steps[depth])}"
             kept = node.copy()
-            self._steps[depth][name], self._places[kept] = kept, name
-        return column(self._places[node], _STEP)
+            self._steps[depth][name], self._names[kept] = kept, name
+        return column(self._names[node], _STEP)
 
     def before(self, select: exp.Select, named: Named) -> exp.Select:
         """A query of groups whose expressions name what steps compute, on these steps.

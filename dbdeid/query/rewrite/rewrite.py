@@ -34,6 +34,7 @@ from dbdeid.query.parse.meaning import (
     require_meaning,
     require_numbers,
     require_order,
+    wider_type,
 )
 from dbdeid.query.parse.outputs import refuse_wide
 from dbdeid.query.parse.question import (
@@ -381,9 +382,11 @@ class _Rewriting:
 
     def _of_groups(self, node: exp.Expr) -> exp.Expr:
         """An expression of keys and aggregates, over the tables that hold them."""
+        used = {c.name for c in exp.paren(node.copy()).find_all(exp.Column)}
         names = {
-            aggregate_name(place): self._values(place)[0]
+            name: self._interval(place).widest.value
             for place in range(len(self.question.aggregates))
+            if (name := aggregate_name(place)) in used
         }
         keys = {key_name(place) for place in range(len(self.question.keys))}
 
@@ -453,7 +456,8 @@ class _Rewriting:
         if one.over is not None:  # of one group it is NULL
             return self._in_window(one.kind, one.over, Interval(value, lower, upper))
         places = exact_places(one, self.question.of(one), self.target)
-        found = Interval(value, lower, upper, places=places)
+        wider = wider_type(one, self.question.of(one), self.target)
+        found = Interval(value, lower, upper, places=places, wider=wider)
         if parts:
             known = column("nonnegative", self._holder(place))
             found = replace(found, parts=parts, nonnegative=known)
