@@ -11,11 +11,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import duckdb
+from combined import COMBINED, meets, results
 from expansion import (
     SLACK,
     Figure,
@@ -30,21 +31,18 @@ from expansion import (
     untold,
     write_out,
 )
+from open_ends import NEAR, UNKNOWN, Key, agree, both
 from question_pieces import Item, Query, Term
 from random_questions import Questioner
 from random_releases import RandomRelease, random_release, write_table
 
 from dbdeid.engine.duckdb.session import Session
+from dbdeid.engine.failure import EngineError
 from dbdeid.errors import DataError
 from dbdeid.query.desk.answer import answer
 from dbdeid.query.parse.answerable import Answerable
 
-NEAR = 1e-9  # how far an expected value may be from its brute-force twin, relative to 1 or to it
-UNKNOWN = "unknown"  # a bound that is somewhere beyond an open end
 MOST_ROWS = 4000  # more rows than these are not written out: the query is drawn again
-
-
-Key = tuple[Any, ...]
 
 
 @dataclass
@@ -105,6 +103,9 @@ def judge(session: Session, case: Case, query: Query, tally: Tally) -> list[str]
         return [f"{type(error).__name__}: {error}"]
     if untold(release, query):
         return ["answered though the dictionary does not tell a value that is used"]
+    if query.style == "distinct":  # judged by worlds alone
+        worlds = _Judged(session, case, query, {}, found.rows, tally)
+        return [*worlds.names(found.columns), *worlds.faults_in_worlds()]
     chances = release.chances or (1.0,) * len(release.released)
     truth = figures(query, rows_of(session, release, query), chances)
     if open_ended(release, query):
@@ -146,37 +147,6 @@ def write_worlds(session: Session, release: RandomRelease, count: int, random: R
         f"CREATE OR REPLACE VIEW people AS SELECT {listed} FROM worlds "
         "WHERE world = getvariable('world')"
     )
-
-
-# -- open ends -----------------------------------------------------------------------------------
-
-
-def agree(one: dict[Key, list[Figure]], two: dict[Key, list[Figure]]) -> bool:
-    """Whether what is expected does not depend on where open ends end."""
-    if one.keys() != two.keys():
-        return False
-    for key in one:
-        for a, b in zip(one[key], two[key], strict=True):
-            if abs(a.mass - b.mass) > NEAR:
-                return False
-            if (a.expected is None) != (b.expected is None):
-                return False
-            gap = abs((a.expected or 0.0) - (b.expected or 0.0))
-            if gap > NEAR * max(1.0, abs(a.expected or 0.0)):
-                return False
-    return True
-
-
-def both(one: list[Figure], two: list[Figure]) -> list[Figure]:
-    """The figures, without the bounds that depend on where open ends end."""
-    return [
-        replace(
-            a,
-            lower=a.lower if a.lower == b.lower else UNKNOWN,
-            upper=a.upper if a.upper == b.upper else UNKNOWN,
-        )
-        for a, b in zip(one, two, strict=True)
-    ]
 
 
 # -- one answer ----------------------------------------------------------------------------------
@@ -258,6 +228,9 @@ class _Judged:
     def _compared(self, key: Key, aggregates: list[tuple[Item, Shown]]) -> list[str]:
         faults = []
         for item, (value, lower, upper) in aggregates:
+            if item.shown in COMBINED:
+                faults += self._combined(key, item, (value, lower, upper))
+                continue
             figure = self.truth[key][item.place]
             name = self.query.aggregates[item.place].kind
             if not self._is_expected(item, figure, value):
@@ -268,6 +241,20 @@ class _Judged:
                 continue
             faults += self._bounded(item, figure, lower, upper)
         return faults
+
+    def _combined(self, key: Key, item: Item, shown: Shown) -> list[str]:
+        """What is wrong with what is shown of two aggregates; its bounds are left to worlds."""
+        if not self.case.target.truthful and shown[1:] != (None, None):
+            return ["two aggregates of an untruthful release have bounds"]
+        places = [place for place in (item.place, item.other) if place is not None]
+        if any(self._bounds_only(p) or self.truth[key][p].medians for p in places):
+            return []
+        self.tally.counts["expected of several aggregates"] += 1
+        expected = [self.truth[key][place].expected for place in places]
+        value, lower, upper = map(number, shown)
+        found = results(self.session, item.shown, expected, NEAR)
+        fine = meets(value, (lower, upper), found, NEAR)
+        return [] if fine else [f"{item.shown} is {shown}, not of {expected}"]
 
     def _is_expected(self, item: Item, figure: Figure, value: Any) -> bool:
         if value is None and self._bounds_only(item.place):
@@ -438,9 +425,19 @@ class _Judged:
         faults = []
         for world in range(self.case.worlds + 1):
             self.session.execute(f"SET VARIABLE world = {world}")
-            for row in self.session.rows(text):
+            for row in self._rows_of_world(text):
                 faults += self._within(world, row, answered)
         return faults[:3]
+
+    def _rows_of_world(self, text: str) -> Sequence[tuple[Any, ...]]:
+        """What the query gives there; nothing where a number is beyond its type."""
+        try:
+            return self.session.rows(text)
+        except EngineError as error:
+            if error.kind != "OutOfRangeException":
+                raise
+            self.tally.counts["worlds beyond a type"] += 1
+            return ()
 
     def _within(
         self, world: int, row: tuple[Any, ...], answered: dict[Key, list[tuple[Item, Shown]]]
@@ -457,7 +454,8 @@ class _Judged:
             tuple(keys[i] for i in range(len(self.query.keys))), ()
         ):
             value = values[item]
-            if value is None:
+            rough = item.shown in COMBINED or self.query.style == "distinct"
+            if value is None or (rough and None in (lower, upper)):
                 continue
             self.tally.counts["worlds within bounds"] += 1
             if not (_between(lower, value) and _between(value, upper)):

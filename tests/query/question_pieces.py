@@ -43,6 +43,12 @@ class Aggregate:
     condition: Scalar | None = None
     counts_if: bool = False
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number, whatever it is of."""
+        of_number = self.argument is not None and self.argument.family == "number"
+        return self.kind not in ("min", "max") or of_number
+
     def written(self, names: Mapping[str, str]) -> str:
         """The aggregate in SQL."""
         inner = "*" if self.argument is None else self.argument.written(names)
@@ -56,12 +62,16 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Item:
-    """One term of SELECT: a key or an aggregate by its place, and what is shown of it."""
+    """One term of SELECT: a key or an aggregate by its place, and what is shown of it.
+
+    `other`: the place of a second aggregate, which is shown together with the first.
+    """
 
     place: int
     is_key: bool
     alias: str | None = None
     shown: str = "{v}"
+    other: int | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,8 @@ class Query:
     """A query in pieces.
 
     Attributes:
-        style: plain, qualified, alias, cte, subquery, chain or shadow: where the source stands.
+        style: plain, qualified, alias, cte, subquery, chain, shadow or distinct (a subquery of the
+            different records): where the source stands.
         joined_inside: whether tables are joined in the CTE or subquery.
         loud: whether columns are written in capitals.
         renamed: what a CTE or subquery calls columns of the source.
@@ -215,6 +226,10 @@ class Query:
         own = {a.name: prefix + a.name for a in release.attributes}
         listed = [f"{t} AS {renamed[c]}" if c in renamed else t for c, t in own.items()]
         listed += [f"{scalar.written(own)} AS {name}" for name, scalar in self.computed]
+        if self.style == "distinct":
+            listed = [name for name in own if name in self._named] or [next(iter(own))]
+            where = "" if self.inner is None else f" WHERE {self.inner.written(own)}"
+            return f"SELECT DISTINCT {', '.join(listed)} FROM {source}{where}"
         for join in joins:
             theirs = [c for c in join.table.columns if c not in join.table.key]
             listed += [f"{join.alias}.{c}" for c in theirs]
@@ -235,7 +250,7 @@ class Query:
         return ""
 
     def _from(self, release: RandomRelease) -> str:
-        if self.style == "subquery":
+        if self.style in ("subquery", "distinct"):
             return f"({self._layer(release, 'people')}) AS c"
         named = {"alias": "people AS p", "qualified": "main.people", "cte": "c", "chain": "c"}
         return named.get(self.style, "people")
@@ -253,6 +268,8 @@ class Query:
 
     def _item(self, item: Item, names: Mapping[str, str]) -> str:
         text = item.shown.replace("{v}", self._plain(item.place, item.is_key, names))
+        if item.other is not None:
+            text = text.replace("{w}", self._plain(item.other, False, names))
         return f"{text} AS {item.alias}" if item.alias else text
 
     def _grouped(self, names: Mapping[str, str]) -> str:

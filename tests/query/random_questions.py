@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from combined import COMBINED
 from question_pieces import Aggregate, Item, Join, Order, Query, Scalar, Term
 from random_releases import Attribute, RandomRelease, at
 
@@ -27,7 +28,7 @@ class Questioner:
         random = self.random
         self.extra, self.computed = {}, ()
         layers = ["cte", "subquery", "chain", "shadow"]
-        style = random.choice([*["plain"] * 5, "alias", "qualified", *layers])
+        style = random.choice([*["plain"] * 5, "alias", "qualified", *layers, "distinct"])
         renamed: tuple[tuple[str, str], ...] = ()
         inner: Scalar | None = None
         if style in layers:
@@ -36,7 +37,9 @@ class Questioner:
             renamed = tuple((name, f"{name}_x") for name in chosen)
             if random.random() < 0.3:
                 self.computed = (("made", self.key()),)
-        joins = tuple(self._joins(dict(renamed)))
+        elif style == "distinct":
+            inner = self.condition(1) if random.random() < 0.4 else None
+        joins = () if style == "distinct" else tuple(self._joins(dict(renamed)))
         keys = tuple(dict.fromkeys(self.key() for _ in range(random.choice([0, 1, 1, 1, 2, 2]))))
         aggregates = tuple(
             dict.fromkeys(self.aggregate() for _ in range(random.choice([1, 1, 2, 3])))
@@ -44,7 +47,7 @@ class Questioner:
         shown_keys = [Item(i, True, self._alias(f"k{i}")) for i in range(len(keys))]
         if shown_keys and random.random() < 0.05:
             shown_keys.pop()
-        shown = [self._shown(i, a) for i, a in enumerate(aggregates)]
+        shown = [self._shown(i, aggregates) for i in range(len(aggregates))]
         if len(shown) > 1 and random.random() < 0.15:
             shown.pop()  # it is then only in HAVING or ORDER BY
         items = [*shown_keys, *shown]
@@ -82,6 +85,7 @@ class Questioner:
         any_of = random.random() < 0.5
         terms = tuple(term for term in having if term is not None)
         asked = [thing.place for thing in (*query.items, *terms, *order) if not thing.is_key]
+        asked += [item.other for item in query.items if item.other is not None]
         return replace(
             query,
             aggregates=query.aggregates[: max(asked) + 1],  # the last may be asked for nowhere
@@ -94,14 +98,15 @@ class Questioner:
     def _alias(self, name: str) -> str | None:
         return name if self.random.random() < 0.85 else None
 
-    def _shown(self, place: int, aggregate: Aggregate) -> Item:
+    def _shown(self, place: int, aggregates: Sequence[Aggregate]) -> Item:
         alias = self._alias(f"a{place}")
-        numeric = aggregate.kind in ("count", "distinct", "sum", "avg") or (
-            aggregate.argument is not None and aggregate.argument.family == "number"
-        )
-        if numeric and self.random.random() < 0.2:
+        numbers = [i for i, one in enumerate(aggregates) if one.is_number]
+        if place in numbers and self.random.random() < 0.25:
+            shown, other = self.random.choice(COMBINED), self.random.choice(numbers)
+            return Item(place, False, alias, shown, other if "{w}" in shown else None)
+        if place in numbers and self.random.random() < 0.2:
             shown = self.random.choice(SHOWN)
-            if not (shown == TO_INTEGER and self._of_decimals(aggregate)):
+            if not (shown == TO_INTEGER and self._of_decimals(aggregates[place])):
                 return Item(place, False, alias, shown)
         return Item(place, False, alias)
 

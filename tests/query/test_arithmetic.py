@@ -189,6 +189,30 @@ def test_a_sum_of_cases_is_null_where_none_has_a_value(
     assert bounded(session, asked.format("age < 30"), target) == [(5, 0, 10)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "shown", "lower", "upper"),
+    [
+        ("TINYINT", "MAX(n) + MAX(n)", 180, 198),
+        ("TINYINT", "ABS(-MIN(n) - 100) - 1", 189, 198),
+        ("TINYINT", "CASE WHEN MAX(n) * 2 > 100 THEN MAX(n) * 3 ELSE 1 END", 270, 297),
+        ("TINYINT", "GREATEST(MAX(n) * 2, MIN(n))", 180, 198),
+        ("SMALLINT", "400 * MAX(n)", 36_000, 39_600),
+        ("BIGINT", "9000000000000000000 * MAX(n)", 81 * 10**19, 891 * 10**18),
+    ],
+)
+def test_arithmetic_of_whole_numbers_does_not_overflow(
+    kind: str, shown: str, lower: int, upper: int, session: Session, make_release: MakeRelease
+) -> None:
+    """It may in the original, for values that it need not have."""
+    words = [("n", "[90, 100)", 1, "90", "99", None)]
+    target = make_release({"n": (kind, "VARCHAR")}, [("[90, 100)",)] * 2, words)
+    ((value, *ends),) = bounded(session, f"SELECT {shown} AS x FROM people", target)
+    assert ends == [lower, upper]
+    assert lower < value < upper
+    text = f"SELECT COUNT(*) AS n FROM people HAVING {shown} > 5 ORDER BY {shown}"
+    assert bounded(session, text, target) == [(2, 2, 2)]
+
+
 def truth(session: Session, text: str) -> float:
     """The one number that a query gives of a release that generalizes nothing, as it is."""
     session.execute("CREATE OR REPLACE VIEW people AS FROM release")

@@ -80,6 +80,13 @@ def test_a_number_that_may_be_none_compares_with_no_record_for_certain(
     assert ask(f"SELECT COUNT(*) AS n FROM src WHERE beds {sign} ({number})")[1] == 0
 
 
+def test_a_number_beyond_its_type_is_refused_in_words(ask: Any) -> None:
+    for text in ("MAX(age * 900000000)", "SUM(age * 900000000) FILTER (WHERE age > 2)"):
+        with pytest.raises(DataError, match="a number is beyond its type"):
+            ask(f"SELECT {text} AS x FROM src")
+    assert ask("SELECT 900000000 * MAX(age) AS x FROM src")[2] > 2**31
+
+
 @pytest.mark.full
 def test_a_variance_that_may_be_of_one_record_is_noted(ask: Any, tmp_path: Path) -> None:
     text = "SELECT STDDEV(beds) AS s, STDDEV_POP(beds) AS p FROM src WHERE {}"

@@ -9,7 +9,8 @@ from random import Random
 from typing import Any
 
 from expansion import write_out
-from judging import NEAR, opened, write_worlds
+from judging import opened, write_worlds
+from open_ends import NEAR
 from question_pieces import Aggregate
 from random_questions import Questioner
 from random_releases import RandomRelease, random_release

@@ -168,6 +168,12 @@ def _refusing(session: Session, text: str, target: Answerable) -> Iterator[None]
         if error.kind not in _OF_THE_QUESTION:
             raise
         _refuse_constants(session, text, target)
+        if error.kind == "OutOfRangeException":
+            raise DataError(
+                "the query cannot be answered from the release: a number is beyond its type, for "
+                "values that the release allows if not for those of the original",
+                hint="compute in a wider type: write CAST(… AS BIGINT), or AS DOUBLE, of a column",
+            ) from None
         raise DataError(
             f"the query cannot be answered from the release: {error.message}",
             hint="compare columns with constants of their own type; -vv logs the statement",

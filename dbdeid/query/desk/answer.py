@@ -30,9 +30,8 @@ from dbdeid.query.parse.meaning import (
     texts_compared,
     texts_written,
 )
-from dbdeid.query.parse.question import (
-    Question,
-)
+from dbdeid.query.parse.outputs import refuse_wide
+from dbdeid.query.parse.question import Question
 from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
 from dbdeid.query.parse.tables import parts_of
@@ -120,6 +119,7 @@ class Desk:
     def _asked(
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
     ) -> Plan:
+        refuse_wide(question)
         refuse_unanswerable(self._session, question, target, self._told)
         more = question  # one group beyond those wanted tells whether any is left out
         if question.limit:

@@ -17,6 +17,8 @@ from dbdeid.query.rewrite.spread import Spread
 
 # Beyond this many single values an answer is not listed, it would fill the memory.
 MOST_LEAVES = 20_000_000
+# Beyond this many places where constants cut intervals, cells take seconds to tell apart.
+MOST_CUTS = 4_000
 
 
 def refuse_unanswerable(
@@ -119,6 +121,9 @@ def _refuse_unreadable(used: Spread, told: Dictionary) -> None:
 
 
 def _refuse_too_many(used: Spread, told: Dictionary) -> None:
+    if used.cuts is not None and len(used.cuts.starts) > MOST_CUTS:
+        hint = f"compare {used.column.name} with at most {MOST_CUTS // 2:,} constants, or BETWEEN"
+        raise _refused(used, "it is compared with too many constants", hint)
     unit = used.cuts.unit if used.cuts is not None else None
     step = used.cuts.step if used.cuts is not None else None
     if not used.listed and unit is None and step is None:

@@ -23,6 +23,7 @@ from dbdeid.query.groups.functions import (
     power,
     root,
 )
+from dbdeid.query.groups.held import Held
 from dbdeid.query.groups.intervals import (
     ARITHMETIC,
     ERROR,
@@ -44,7 +45,7 @@ _ZERO = exp.Literal.number(0)
 # -- what is shown ---------------------------------------------------------------------------------
 
 
-def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
+def interval(node: exp.Expr, of: Held) -> Interval:
     """What is shown, of the intervals of the aggregates that it names.
 
     Args:
@@ -55,16 +56,20 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
         return of[node.name]
     if not node.find(exp.Column):
         return Interval(node, node, node, whole=is_whole(node), places=places_of(node))
+    return of.computed(node, lambda: _computed(node, of))
+
+
+def _computed(node: exp.Expr, of: Held) -> Interval:
     if isinstance(node, exp.Anonymous):
         return correlation([interval(part, of) for part in node.expressions])
     if isinstance(node, exp.Coalesce):
-        return first_known([interval(part, of) for part in (node.this, *node.expressions)])
+        return first_known([interval(part, of) for part in (node.this, *node.expressions)], of.ends)
     if isinstance(node, (exp.Greatest, exp.Least)):
         parts = [node.this, *node.expressions]
         sure, may = ([known(part, of) for part in parts] for known in (present, possible))
         return extreme(type(node), [interval(part, of) for part in parts], sure, may)
     if isinstance(node, exp.Case):
-        return chosen(list(_branches(node, of)))
+        return chosen(list(_branches(node, of)), of.once)
     if isinstance(node, exp.If):  # a mean or a sum where a count is not 0
         count, mean = (interval(part, of) for part in (node.this.this, node.args["true"]))
         there, may_be = (
@@ -81,14 +86,15 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
     inner = interval(node.this, of)
     if isinstance(node, exp.Paren):
         held = inner.map(lambda end: exp.paren(end, copy=False))
-        return replace(held, counts=inner.counts, places=inner.places)
+        return replace(held, counts=inner.counts, places=inner.places, wider=inner.wider)
     if isinstance(node, exp.Neg):
+        inner = inner.widest
         less = inner.map(lambda end: exp.Neg(this=exp.paren(end, copy=False)), falls=True)
         return replace(less, places=inner.places)
     if isinstance(node, exp.Nullif):
         return unless(inner, node.expression)
     if isinstance(node, exp.Abs):
-        return absolute(inner)
+        return absolute(inner.widest)
     if isinstance(node, exp.Pow):
         return power(inner, int(constant(node.expression) or 1))
     if (function := _FUNCTIONS.get(type(node))) is not None:
@@ -96,7 +102,7 @@ def interval(node: exp.Expr, of: Mapping[str, Interval]) -> Interval:
     if isinstance(node, exp.Div) and (known := _part_of_total(node, of)) is not None:
         return share_of(inner, interval(node.expression, of), *known)
     if isinstance(node, exp.Binary):
-        return ARITHMETIC[type(node)](inner, interval(node.expression, of))
+        return ARITHMETIC[type(node)](inner.widest, interval(node.expression, of).widest)
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.FLOAT:
         return replace(inner.widened(OF_FLOAT), value=of_operand(node, inner.value), records=None)
     found = inner.widened(ERROR).map(lambda end: of_operand(node, end))  # rounding never falls
@@ -118,7 +124,7 @@ _FUNCTIONS: Mapping[type[exp.Expr], Callable[..., Interval]] = {
 }
 
 
-def _branches(case: exp.Case, of: Mapping[str, Interval]) -> Iterator[Branch]:
+def _branches(case: exp.Case, of: Held) -> Iterator[Branch]:
     """What CASE chooses among, NULL at the end where it has no ELSE."""
     exact = {name for name, one in of.items() if one.places == 0}
     for branch in case.args["ifs"]:
@@ -130,15 +136,13 @@ def _branches(case: exp.Case, of: Mapping[str, Interval]) -> Iterator[Branch]:
     yield Branch(None, exp.true(), exp.true(), *_result(case.args.get("default"), of))
 
 
-def _result(node: exp.Expr | None, of: Mapping[str, Interval]) -> tuple[Interval | None, exp.Expr]:
+def _result(node: exp.Expr | None, of: Held) -> tuple[Interval | None, exp.Expr]:
     if node is None or isinstance(bare(node), exp.Null):
         return None, exp.false()
     return interval(node, of), possible(node, of)
 
 
-def _part_of_total(
-    quotient: exp.Div, of: Mapping[str, Interval]
-) -> tuple[Interval, exp.Expr | None] | None:
+def _part_of_total(quotient: exp.Div, of: Held) -> tuple[Interval, exp.Expr | None] | None:
     """The part that a quotient divides by its total, leaving out positive factors and a 0 in place
     of NULL, and whether the total adds up nothing below 0; or None."""
     total = bare(quotient.expression)
@@ -188,7 +192,7 @@ class Decided:
     may_fail: exp.Expr
 
 
-def decided(node: exp.Expr | None, of: Mapping[str, Interval], rounded: Collection[str]) -> Decided:
+def decided(node: exp.Expr | None, of: Held, rounded: Collection[str]) -> Decided:
     """What is known of a condition on groups.
 
     Args:
@@ -223,7 +227,7 @@ def decided(node: exp.Expr | None, of: Mapping[str, Interval], rounded: Collecti
 _COMPARED = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 
 
-def _compared(node: exp.Binary, of: Mapping[str, Interval], rounded: Collection[str]) -> Decided:
+def _compared(node: exp.Binary, of: Held, rounded: Collection[str]) -> Decided:
     sides = [_side(part, of, rounded) for part in (node.this, node.expression)]
     if any(side is None for side in sides):
         return Decided(exp.false(), exp.true(), exp.false(), exp.true())
@@ -257,9 +261,7 @@ def _true(node: exp.Expr) -> exp.Expr:
     return exp.Coalesce(this=exp.paren(node.copy()), expressions=[exp.false()])
 
 
-def _side(
-    node: exp.Expr, of: Mapping[str, Interval], rounded: Collection[str]
-) -> tuple[Interval, exp.Expr] | None:
+def _side(node: exp.Expr, of: Held, rounded: Collection[str]) -> tuple[Interval, exp.Expr] | None:
     """One side of a comparison, and whether it is not NULL; None where it is not known."""
     if not node.find(exp.Column):
         return Interval(node, node, node), exp.true()
@@ -280,7 +282,7 @@ _KNOWN = (
 )
 
 
-def present(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
+def present(node: exp.Expr, of: Held) -> exp.Expr:
     """Whether an expression of groups is not NULL for certain, itself never NULL."""
     node = bare(node)
     if not node.find(exp.Column):
@@ -314,7 +316,7 @@ def present(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
     return exp.and_(*known)
 
 
-def possible(node: exp.Expr, of: Mapping[str, Interval]) -> exp.Expr:
+def possible(node: exp.Expr, of: Held) -> exp.Expr:
     """Whether an expression of groups may be something else than NULL."""
     if node.find(exp.Coalesce, exp.Greatest, exp.Least, exp.Case):
         return exp.true()

@@ -127,19 +127,24 @@ class Branch:
     possible: exp.Expr
 
 
-def chosen(branches: Sequence[Branch]) -> Interval:
-    """CASE: between the least and the greatest of the branches that may be taken."""
+def chosen(branches: Sequence[Branch], once: Callable[[exp.Expr], exp.Expr]) -> Interval:
+    """CASE: between the least and the greatest of the branches that may be taken.
+
+    Args:
+        branches: in order.
+        once: an expression that can stand in several places.
+    """
     value = exp.case()
     taken: list[tuple[exp.Expr, Branch, Interval]] = []
-    before: list[exp.Expr] = []
+    left: exp.Expr = exp.true()  # whether no branch before is taken for certain
     for branch in branches:
         result = exp.null() if branch.result is None else branch.result.value.copy()
         if branch.expected is None:
-            value = value.else_(result)
+            value = value.else_(result, copy=False)
         else:
-            value = value.when(exp.paren(branch.expected.copy()), result)
-        reached = exp.and_(branch.may_hold.copy(), *(exp.not_(exp.paren(b)) for b in before))
-        before.append(branch.holds.copy())
+            value = value.when(exp.paren(branch.expected), result, copy=False)
+        reached = once(exp.and_(branch.may_hold, left))
+        left = once(exp.and_(left, exp.not_(exp.paren(branch.holds))))
         if branch.result is not None:
             taken.append((reached, branch, branch.result))
     results = [result for _, _, result in taken]

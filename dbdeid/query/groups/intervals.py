@@ -45,6 +45,7 @@ class Interval:
             than it; None of counts, of which that is always so.
         places: the decimal places in which the original has it exactly, as of sums of DECIMAL; None
             where it is rounded there too.
+        wider: the type in which arithmetic of it does not overflow; None: in its own.
     """
 
     value: exp.Expr
@@ -56,6 +57,20 @@ class Interval:
     parts: frozenset[str] = frozenset()
     nonnegative: exp.Expr | None = None
     places: int | None = None
+    wider: str | None = None
+
+    @property
+    def widest(self) -> Interval:
+        """Itself in the type in which arithmetic of it does not overflow; or as the DOUBLE that an
+        expected value may be."""
+        if self.wider is None:
+            return self
+        nothing = cast(_ZERO, self.wider)
+        value, lower, upper = (
+            end if isinstance(end, exp.Null) else exp.paren(_binary(exp.Add, end, nothing))
+            for end in (self.value, self.lower, self.upper)
+        )
+        return replace(self, value=value, lower=lower, upper=upper, wider=None)
 
     @property
     def unknown(self) -> bool:
@@ -266,12 +281,17 @@ def unless(one: Interval, other: exp.Expr) -> Interval:
     return Interval(value, one.lower, one.upper, places=one.places)
 
 
-def first_known(parts: Sequence[Interval]) -> Interval:
-    """COALESCE of two or more."""
+def first_known(parts: Sequence[Interval], short: Callable[[Interval], Interval]) -> Interval:
+    """COALESCE of two or more.
+
+    Args:
+        parts: what of.
+        short: an interval whose ends can stand in several places.
+    """
     first, *others = parts
     if first.counts or not others:
         return first
-    other = first_known(others)
+    other = short(first_known(others, short))
     value = exp.Coalesce(this=first.value.copy(), expressions=[other.value.copy()])
     if first.unknown or other.unknown:
         return Interval(value, exp.null(), exp.null())

@@ -175,6 +175,24 @@ def exact_places(aggregate: Aggregate, question: Question, target: Answerable) -
     return sizes[1] if sizes is not None else None
 
 
+def wider_type(aggregate: Aggregate, question: Question, target: Answerable) -> str | None:
+    """The type in which arithmetic of an aggregate of whole numbers does not overflow.
+
+    MIN and MAX have the type of their argument: 100 times a SMALLINT is one for DuckDB, which the
+    original may never exceed, but what the release allows may.
+    """
+    if aggregate.kind not in ("min", "max", "quantile_disc") or aggregate.argument is None:
+        return None
+    found = _type(aggregate.argument, question, target)
+    if not found.is_type(*exp.DataType.INTEGER_TYPES):
+        return None
+    return "BIGINT" if found.is_type(*_NARROW) else "HUGEINT"
+
+
+_NARROW = (
+    *(exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT),
+    *(exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT),
+)
 _ADDED_UP = ("sum", "avg", "quantile_cont", "var_pop", "var_samp")
 
 

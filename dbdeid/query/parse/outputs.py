@@ -14,6 +14,7 @@ from dbdeid.query.parse.expressions import (
     named,
     refused,
 )
+from dbdeid.query.parse.question import Question
 
 # Nodes whose bounds follow from those of their operands; see `groups.intervals`.
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
@@ -22,6 +23,10 @@ _OF_ONE = (
 )
 _COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ)
 MOST_EXPONENT = 8
+# Each aggregate is a table that is joined to the groups: some 190 exhaust the planner's stack. What
+# is shown of them has bounds some ten times as long, which a question's planning is bound by.
+MOST_AGGREGATES = 120
+MOST_SHOWN = 3_000  # nodes
 
 
 def operands(node: exp.Expr) -> list[exp.Expr]:
@@ -59,6 +64,21 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, (exp.AggFunc, exp.IgnoreNulls)):
         raise refused(named(node), instead_of(node))
     raise refused(f"{named(node)} of an aggregate", instead_of(node, "select the aggregate itself"))
+
+
+def refuse_wide(question: Question) -> None:
+    """Refuse a question of so many aggregates that its answer takes many seconds to plan.
+
+    Raises:
+        DataError: how many there are, and how many there may be.
+    """
+    if (asked := len(question.aggregates)) > MOST_AGGREGATES:
+        also = "; sums, means and extremes may need a count beside them"
+        hint = f"ask for at most {MOST_AGGREGATES // 2} in one SELECT{also}"
+        raise refused(f"{asked} aggregates, where {MOST_AGGREGATES} are the most", hint)
+    shown = [one.shown for one in question.outputs if one.shown is not None]
+    if sum(1 for node in shown for _ in node.walk()) > MOST_SHOWN:
+        raise refused("what SELECT shows of aggregates is too long", "ask several shorter queries")
 
 
 def as_case(node: exp.If) -> exp.Expr:

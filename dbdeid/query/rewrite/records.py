@@ -211,7 +211,8 @@ class Records:
         return self._parts.setdefault(owner, Part())
 
     def _owners(self, node: exp.Expr) -> set[str]:
-        return {self._owner(reference) for reference in node.find_all(exp.Column)}
+        different = {(c.table, c.name): c for c in node.find_all(exp.Column)}
+        return {self._owner(reference) for reference in different.values()}
 
     def _owner(self, reference: exp.Column) -> str:
         if reference.table == WAYS:
@@ -246,7 +247,7 @@ class Records:
             return self._feature(owners.pop(), node)
         for child in _values_in(node):
             if self._owners(child):
-                value = child.copy()
+                value = child
                 if isinstance(node, exp.DateDiff) and isinstance(child, exp.Column):
                     value = self._period(child, node)
                 child.replace(self._taken_apart(value))
@@ -265,7 +266,7 @@ class Records:
     def _feature(self, owner: str, node: exp.Expr) -> exp.Column:
         features = self._part(owner).features
         if node not in features:
-            features.append(node)
+            features.append(node.copy())
         table = f"share_{self._place(owner)}" if owner else "released"
         return column(f"part_{features.index(node)}", table)
 

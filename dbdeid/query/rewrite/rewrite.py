@@ -22,6 +22,7 @@ from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
 from dbdeid.query.groups.conditions import decided, interval, possible, present
 from dbdeid.query.groups.exactly import in_places
+from dbdeid.query.groups.held import Held
 from dbdeid.query.groups.intervals import Interval
 from dbdeid.query.groups.regrouped import Regrouped, over_items, regrouped
 from dbdeid.query.parse.answerable import Answerable
@@ -33,7 +34,9 @@ from dbdeid.query.parse.meaning import (
     require_meaning,
     require_numbers,
     require_order,
+    wider_type,
 )
+from dbdeid.query.parse.outputs import refuse_wide
 from dbdeid.query.parse.question import (
     Aggregate,
     Kind,
@@ -93,6 +96,7 @@ def estimate(
             a table is joined on several generalized columns.
     """
     for asked in (question, *below(question)):
+        refuse_wide(asked)
         require_order(asked, target)
         require_numbers(asked, target)
     tables = _tables(question, target, keep)
@@ -211,7 +215,7 @@ class _Rewriting:
         used = {c.name for c in over.shown.find_all(exp.Column)}
         used |= {c.name for one in over.order for c in one.term.find_all(exp.Column)}
         places = [p for p in range(len(self.question.aggregates)) if aggregate_name(p) in used]
-        held = {aggregate_name(p): self._interval(p) for p in places}
+        held = Held({aggregate_name(p): self._interval(p) for p in places})
         for place in list(places):
             one = self.question.aggregates[place]
             if one.kind not in _COUNTS and one.records in self.question.aggregates:
@@ -236,6 +240,7 @@ class _Rewriting:
             *terms,
             exp.alias_(exp.Window(this=exp.RowNumber()), "number"),
         )
+        query = held.before(query, self._step)
         seen = self.tables.named("seen", (kind, over), lambda: query)
         return over_groups(kind, over, seen, keys)
 
@@ -244,7 +249,8 @@ class _Rewriting:
         if kind in RANKS:
             return replace(found, places=0)
         names = {c.name for c in over.shown.find_all(exp.Column)}
-        shown = interval(over.shown, {n: self._interval(aggregate_place(n)) for n in names})
+        held = Held({n: self._interval(aggregate_place(n)) for n in names})
+        shown = interval(over.shown, held)
         if kind != "running_sum" or not shown.places or found.unknown:
             return replace(found, places=shown.places)
         lower, upper = (
@@ -286,10 +292,11 @@ class _Rewriting:
         groups = aggregate.groups
         assert groups is not None
         places = range(len(self.question.aggregates))
-        held = {aggregate_name(place): self._interval(place) for place in places}
-        for key in key_names(self.question):
-            point = column(key, "groups")
-            held[key] = Interval(point, point, point)
+        points = {key: column(key, "groups") for key in key_names(self.question)}
+        held = Held(
+            {aggregate_name(place): self._interval(place) for place in places}
+            | {key: Interval(point, point, point) for key, point in points.items()}
+        )
         rounded = {
             aggregate_name(p) for p in places if self.question.aggregates[p].kind not in _EXACT
         }
@@ -317,7 +324,7 @@ class _Rewriting:
         keys: list[exp.Expr] = [column(key_name(first + at), "groups") for at in range(len(names))]
         if names == [WHOLE]:
             keys = [exp.Literal.number(0)]
-        return regrouped(
+        items = regrouped(
             self._beside(places),
             Regrouped(
                 keys=dict(zip(names, keys, strict=True)),
@@ -332,12 +339,16 @@ class _Rewriting:
             ),
             aggregate.kind,
         )
+        return held.before(items, self._step)
+
+    def _step(self, query: exp.Select) -> Relation:
+        return self.tables.named("step", query, lambda: query)
 
     # -- the answer --------------------------------------------------------------------------
 
     def _answered(self, select: exp.Select) -> exp.Select:
         places = range(len(self.question.aggregates))
-        held = {aggregate_name(place): self._interval(place) for place in places}
+        held = Held({aggregate_name(place): self._interval(place) for place in places})
         for output in self.question.outputs:
             if output.key is not None:
                 key = column(key_name(output.key), "groups")
@@ -367,13 +378,15 @@ class _Rewriting:
             select = select.limit(self.question.limit, copy=False)
         if self.question.offset is not None:
             select = select.offset(self.question.offset, copy=False)
-        return select
+        return held.before(select, self._step)
 
     def _of_groups(self, node: exp.Expr) -> exp.Expr:
         """An expression of keys and aggregates, over the tables that hold them."""
+        used = {c.name for c in exp.paren(node.copy()).find_all(exp.Column)}
         names = {
-            aggregate_name(place): self._values(place)[0]
+            name: self._interval(place).widest.value
             for place in range(len(self.question.aggregates))
+            if (name := aggregate_name(place)) in used
         }
         keys = {key_name(place) for place in range(len(self.question.keys))}
 
@@ -443,7 +456,8 @@ class _Rewriting:
         if one.over is not None:  # of one group it is NULL
             return self._in_window(one.kind, one.over, Interval(value, lower, upper))
         places = exact_places(one, self.question.of(one), self.target)
-        found = Interval(value, lower, upper, places=places)
+        wider = wider_type(one, self.question.of(one), self.target)
+        found = Interval(value, lower, upper, places=places, wider=wider)
         if parts:
             known = column("nonnegative", self._holder(place))
             found = replace(found, parts=parts, nonnegative=known)
