@@ -20,6 +20,8 @@ SELECT * FROM (VALUES
   (NULL, NULL, NULL, NULL, NULL, NULL, NULL)
 ) AS t(age, sex, lab, big, codes, day, flag)
 """
+# a NaN that says something
+HIDING = f"CAST('{'0' + '1' * 12 + '0' * 50 + '1'}'::BIT AS DOUBLE)"
 FOUND = Verification((Promise("k_anonymity", {"k": 1}, {"k": 1}, True),), (Check("content", True),))
 
 
@@ -48,6 +50,7 @@ def test_the_same_rows_are_the_same(tmp_path: Path) -> None:
         "SELECT * REPLACE (CASE WHEN lab = 0 THEN '-0.0'::DOUBLE ELSE lab END AS lab) FROM ward",
         "SELECT * REPLACE (CASE WHEN lab = 1.5 THEN lab + 1e-15 ELSE lab END AS lab) FROM ward",
         "SELECT * REPLACE (CASE WHEN isnan(lab) THEN NULL ELSE lab END AS lab) FROM ward",
+        f"SELECT * REPLACE (CASE WHEN isnan(lab) THEN {HIDING} ELSE lab END AS lab) FROM ward",
         "SELECT * REPLACE (CASE WHEN big > 1e37 THEN big - 1 ELSE big END AS big) FROM ward",
         "SELECT * REPLACE (big::DOUBLE AS big) FROM ward WHERE big IS NULL OR big < 1e37",
         "SELECT * REPLACE (CASE WHEN codes = [] THEN NULL ELSE codes END AS codes) FROM ward",

@@ -100,20 +100,23 @@ def of_levels(
         columns = np.stack([a.groups[v][c[kept]] for a, v, c in found])
         class_of = np.unique(columns, axis=1, return_inverse=True)[1].ravel()
     cells = attempted = right = 0
+    kept_weights = weights[kept]
+    others = int(weights.sum() - kept_weights.sum())
     for i, attribute in enumerate(attributes):
-        codes = tuples.codes[i].astype(np.int64)
-        own = codes[kept]
-        level = np.full(len(own), node[i])
-        two, child, wide = _children(attribute, lattice.bottom[i], level, own)
-        cells += int(weights[kept][wide].sum())
+        own = tuples.codes[i][kept]
+        # of each value, as all records of one read alike
+        values = np.arange(attribute.cardinality)
+        level = np.full(len(values), node[i])
+        two, child, wide = _children(attribute, lattice.bottom[i], level, values)
+        cells += int(kept_weights[wide[own]].sum())
         if starred and attribute.domain > 1:
-            cells += int(weights[~kept].sum())
-        if not minimal or not attribute.weight or not two.any():
+            cells += others
+        if not minimal or not attribute.weight or not two[own].any():
             continue
-        falls = np.unique(class_of[_number(attribute, lattice.bottom[i], level, own) > 1])
+        falls = np.unique(class_of[(_number(attribute, lattice.bottom[i], level, values) > 1)[own]])
         if len(falls) == 1:
             attempted += 2
-            right += _distinct(class_of[two], child[two])
+            right += _distinct(class_of[two[own]], child[own[two[own]]])
     return Downcoded(cells, attempted, right)
 
 
