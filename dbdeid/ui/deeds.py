@@ -16,7 +16,7 @@ from dbdeid.ui.views import columns_page
 LONGEST_QUERY = 20_000  # characters
 # What a button may begin, and what it takes.
 BEGUN = (
-    *("check", "search", "frontier", "workload", "run", "trial", "report", "verify"),
+    *("check", "search", "around", "frontier", "workload", "run", "trial", "report", "verify"),
     *("releases", "hand_out", "query"),
 )
 

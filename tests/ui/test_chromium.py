@@ -185,7 +185,7 @@ def full(chromium: Any, drafted: tuple[Path, object], tmp_path_factory: Any) -> 
     browser.done("protect", column=browser.number("diagnosis"), l="2")
     browser.done("role", column=browser.number("flurb"), role="drop")
     browser.done("keep", page="ask", name="by_sex", sql=ASKED)
-    for what in ("check", "search", "run", "releases", "verify", "hand_out"):
+    for what in ("check", "search", "around", "run", "releases", "verify", "hand_out"):
         job = browser.begun(what, folder="to_send", ks="3,5", limits="0,5")
         assert job.state == "done", job.error
     browser.done("promise", k="3", limit="5", page="release")
