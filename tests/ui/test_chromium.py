@@ -141,12 +141,8 @@ def test_the_keyboard_is_enough(page: Any, people: Path) -> None:
 def go(driver: Any, name: str) -> None:
     """Follow a link between the pages."""
     settled(driver, lambda: driver.find_element(By.LINK_TEXT, name).click())
-    until(
-        driver,
-        lambda: driver.find_elements(
-            By.CSS_SELECTOR, f"[data-page={name.lower().replace('-', '')}]"
-        ),
-    )
+    page = f"[data-page={name.lower().replace('-', '')}]"
+    until(driver, lambda: driver.find_elements(By.CSS_SELECTOR, page))
 
 
 def test_labels_are_dragged_onto_each_other_and_merged(page: Any, people: Path) -> None:
@@ -163,10 +159,49 @@ def test_labels_are_dragged_onto_each_other_and_merged(page: Any, people: Path) 
     names = [one.find_element(By.CLASS_NAME, "label").text for one in labels]
     assert sorted(names) == ["Basel", "Bern", "Chur", "Thun"]
     bern, thun = (labels[names.index(name)] for name in ("Bern", "Thun"))
-    ActionChains(page).drag_and_drop(bern, thun).perform()
-    until(page, lambda: page.switch_to.active_element.get_attribute("value") == "Bern or Thun")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", bern)
+
+    def named() -> bool:
+        hand = ActionChains(page).click_and_hold(bern).move_by_offset(9, 3).move_to_element(thun)
+        hand.move_by_offset(3, 1).pause(0.2).move_by_offset(2, 1).pause(0.2).release().perform()
+        return page.switch_to.active_element.get_attribute("value") == "Bern or Thun"
+
+    until(page, named)
     ActionChains(page).send_keys("Bern region", Keys.ENTER).perform()
     until(page, lambda: '"Bern region": ["Bern", "Thun"]' in people.with_suffix(".yml").read_text())
+
+
+def test_the_frontier_has_a_slider_and_a_policy_is_chosen_by_a_click(
+    chromium: Any, drafted: tuple[Path, object], tmp_path: Path
+) -> None:
+    shutil.copytree(drafted[0], tmp_path, dirs_exist_ok=True)
+    browser = Browser(tmp_path / "people.yml").open().looked()
+    for name in ("diagnosis", "flurb"):
+        browser.role(name, "drop")
+    browser.done("method", method="policy", page="tradeoff")
+    job = browser.begun("frontier", page="tradeoff")
+    assert job.state == "done", job.error
+    points = job.result["points"]  # type: ignore[index]
+    with serving(opened(tmp_path / "people.yml"), options=OPTIONS, worker=Threads()) as server:
+        server.rooms[0].jobs.last.update(browser.room.jobs.last)
+        chromium.get(server.link)
+        until(chromium, lambda: server.rooms[0].looked)
+        go(chromium, "Trade-off")
+        slider = chromium.find_element(By.ID, "point")
+        slider.send_keys(Keys.HOME)
+        for place, point in enumerate(points[:4]):
+            shown = chromium.find_elements(By.CSS_SELECTOR, ".point:not([hidden])")
+            assert [one.get_attribute("data-point") for one in shown] == [str(place)]
+            assert f"{point['risk']:.4g}" in shown[0].text
+            mark = chromium.find_element(By.CSS_SELECTOR, ".plot .now")
+            assert mark.get_attribute("cx") == shown[0].get_attribute("data-x")
+            slider.send_keys(Keys.ARROW_RIGHT)
+        slider.send_keys(Keys.ARROW_LEFT)
+        click(chromium, ".point:not([hidden]) .choose-point")
+        text = f"choose: {{point: {points[3]['point']}}}"
+        until(chromium, lambda: text in (tmp_path / "people.yml").read_text())
+        slider = chromium.find_element(By.ID, "point")
+        assert slider.get_attribute("value") == "3"  # it stays where it was
 
 
 # -- all pages with all that they can show ---------------------------------------------------------
