@@ -78,7 +78,7 @@ def _told(link: str) -> str:
 
 def work() -> None:
     """Do one piece of work for a page: what is asked comes on standard input, as a line of JSON."""
-    from dbdeid.ui.work import Task, perform
+    from dbdeid.ui.background.work import Task, perform
 
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")
     sys.stdout = sys.stderr  # whatever else is printed is none of the answer

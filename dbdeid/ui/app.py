@@ -19,9 +19,9 @@ from starlette.routing import Route
 from dbdeid.data.figures import count, share
 from dbdeid.errors import DbdeidError
 from dbdeid.report import page as report_page
+from dbdeid.ui.background.jobs import Job
 from dbdeid.ui.deeds import DEEDS, Deed, Fields, done
 from dbdeid.ui.guard import REPORT_POLICY
-from dbdeid.ui.jobs import Job
 from dbdeid.ui.rooms import Room
 from dbdeid.ui.views import ask_page, columns_page, levels_page, release_page, tradeoff_page
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from dbdeid.bind.read import read
 from dbdeid.errors import DataError, DbdeidError, SpecError
-from dbdeid.ui import decisions, hierarchy_edits, questions
-from dbdeid.ui.desk import Sheet, Stale
+from dbdeid.ui.edits import decisions, hierarchy_edits, questions
+from dbdeid.ui.edits.desk import Sheet, Stale
 from dbdeid.ui.rooms import Room
 from dbdeid.ui.views import columns_page
 

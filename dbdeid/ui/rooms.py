@@ -14,10 +14,10 @@ from dbdeid.data.location.file_formats import ending_of, is_pattern
 from dbdeid.engine.file_names import holds_table
 from dbdeid.errors import DataError
 from dbdeid.spec.project_file import NAME, read_project
-from dbdeid.ui.desk import Desk, Sheet
-from dbdeid.ui.jobs import Job, Jobs, Worker
+from dbdeid.ui.background.jobs import Job, Jobs, Worker
+from dbdeid.ui.background.work import Task
+from dbdeid.ui.edits.desk import Desk, Sheet
 from dbdeid.ui.views.levels_page import Ladders
-from dbdeid.ui.work import Task
 
 _SPECS = (".yml", ".yaml", ".json")
 

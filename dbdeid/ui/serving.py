@@ -14,8 +14,8 @@ import uvicorn
 
 from dbdeid.errors import DataError
 from dbdeid.ui.app import application
+from dbdeid.ui.background.jobs import Processes, Worker
 from dbdeid.ui.guard import Guard
-from dbdeid.ui.jobs import Processes, Worker
 from dbdeid.ui.rooms import Place, Room, opened
 
 __all__ = ["Server", "opened", "serving"]

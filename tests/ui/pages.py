@@ -18,11 +18,11 @@ pytest.importorskip("starlette", reason="pip install 'dbdeid[ui]'")
 
 from dbdeid.errors import DbdeidError
 from dbdeid.ui.app import application
+from dbdeid.ui.background.jobs import Job
+from dbdeid.ui.background.work import perform
 from dbdeid.ui.guard import Guard
-from dbdeid.ui.jobs import Job
 from dbdeid.ui.rooms import Room, opened
 from dbdeid.ui.serving import rooms_of
-from dbdeid.ui.work import perform
 
 PORT = 43210
 HOST = f"127.0.0.1:{PORT}"

@@ -20,10 +20,10 @@ import pytest
 from pages import OPTIONS, Threads
 
 from dbdeid.errors import DataError
-from dbdeid.ui.jobs import Jobs, Processes
+from dbdeid.ui.background.jobs import Jobs, Processes
+from dbdeid.ui.background.work import Task
 from dbdeid.ui.rooms import opened
 from dbdeid.ui.serving import Server, serving
-from dbdeid.ui.work import Task
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ from pages import Browser
 from dbdeid.errors import DbdeidError, SpecError
 from dbdeid.spec.method_spec import METHODS
 from dbdeid.spec.yaml_text import load
-from dbdeid.ui import decisions, hierarchy_edits
-from dbdeid.ui.desk import Desk
-from dbdeid.ui.jobs import Job
+from dbdeid.ui.background.jobs import Job
+from dbdeid.ui.edits import decisions, hierarchy_edits
+from dbdeid.ui.edits.desk import Desk
+from dbdeid.ui.edits.text_edits import comments
 from dbdeid.ui.rooms import Room
-from dbdeid.ui.text_edits import comments
 
 COLUMNS = """\
 columns:   # the board has seen them

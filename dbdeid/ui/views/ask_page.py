@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbdeid.ui.desk import Sheet
-from dbdeid.ui.jobs import Jobs
+from dbdeid.ui.background.jobs import Jobs
+from dbdeid.ui.edits.desk import Sheet
 from dbdeid.ui.views.release_page import outcome
 
 SHOWN = 200  # rows

@@ -7,9 +7,9 @@ from typing import Any
 
 from dbdeid.data.figures import count, number, part, share
 from dbdeid.spec.open_decisions import open_mistakes
-from dbdeid.ui.decisions import models_of
-from dbdeid.ui.desk import Sheet
-from dbdeid.ui.jobs import Job, Jobs
+from dbdeid.ui.background.jobs import Job, Jobs
+from dbdeid.ui.edits.decisions import models_of
+from dbdeid.ui.edits.desk import Sheet
 
 
 def view(sheet: Sheet, jobs: Jobs) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from dbdeid.errors import DataError
-from dbdeid.ui.work import Task
+from dbdeid.ui.background.work import Task
 
 State = Literal["running", "done", "failed", "cancelled"]
 PROGRAM = "from dbdeid.cli.ui import work; work()"

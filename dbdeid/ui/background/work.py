@@ -84,7 +84,7 @@ def _draft(task: Task, notify: Notify) -> JsonObject:
     """Draft a specification for a table that has none yet."""
     from dbdeid.commands.init import drafted, write_draft
     from dbdeid.spec.yaml_text import load
-    from dbdeid.ui.text_edits import rewritten
+    from dbdeid.ui.edits.text_edits import rewritten
 
     notify("read the table, and propose a role for each column", None)
     source = task.spec.parent / task.given["source"]
@@ -119,7 +119,7 @@ def _run(task: Task, notify: Notify) -> JsonObject:
     """Make, verify and publish the release."""
     from dbdeid.release.run import run
     from dbdeid.report.content.remains import sentences, verdict
-    from dbdeid.ui.earlier import beside
+    from dbdeid.ui.background.earlier import beside
 
     result = run(
         task.spec,
@@ -238,7 +238,7 @@ def _hand_out(task: Task, notify: Notify) -> JsonObject:
 
 def _releases(task: Task, notify: Notify) -> JsonObject:
     """The releases of the source that are remembered, and what they tell together."""
-    from dbdeid.ui.earlier import of_source
+    from dbdeid.ui.background.earlier import of_source
 
     notify("look for earlier releases", None)
     return {"releases": plain(of_source(task.spec, task.database, task.settings))}
