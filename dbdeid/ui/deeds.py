@@ -8,9 +8,9 @@ from typing import Any
 
 from dbdeid.bind.read import read
 from dbdeid.errors import DataError, DbdeidError, SpecError
-from dbdeid.ui.edits import decisions, hierarchy_edits, questions
-from dbdeid.ui.edits.desk import Sheet, Stale
 from dbdeid.ui.rooms import Room
+from dbdeid.ui.sheet import decisions, hierarchy_edits, questions
+from dbdeid.ui.sheet.desk import Sheet, Stale
 from dbdeid.ui.views import columns_page
 
 LONGEST_QUERY = 20_000  # characters

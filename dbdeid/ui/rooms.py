@@ -16,7 +16,7 @@ from dbdeid.errors import DataError
 from dbdeid.spec.project_file import NAME, read_project
 from dbdeid.ui.background.jobs import Job, Jobs, Worker
 from dbdeid.ui.background.work import Task
-from dbdeid.ui.edits.desk import Desk, Sheet
+from dbdeid.ui.sheet.desk import Desk, Sheet
 from dbdeid.ui.views.levels_page import Ladders
 
 _SPECS = (".yml", ".yaml", ".json")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dbdeid.errors import DataError
-from dbdeid.ui.edits.desk import Desk, Stale
+from dbdeid.ui.sheet.desk import Desk, Stale
 
 SPEC = "release: r\nsource: t.csv\n# why\ncolumns:\n  a: {role: undecided}  # first\n"
 
@@ -94,7 +94,7 @@ def test_a_disk_that_takes_nothing_leaves_the_file(
 EDITING = """
 import sys
 from pathlib import Path
-from dbdeid.ui.edits.desk import Desk
+from dbdeid.ui.sheet.desk import Desk
 desk = Desk(Path(sys.argv[1]))
 print("ready", flush=True)
 number = 0

@@ -15,7 +15,7 @@ from tiers import examples
 
 from dbdeid.errors import DataError
 from dbdeid.prepare.hierarchies import group_rows
-from dbdeid.ui.edits.hierarchy_edits import merge
+from dbdeid.ui.sheet.hierarchy_edits import merge
 
 
 def entry(browser: Browser, name: str) -> dict[str, object]:

@@ -18,10 +18,10 @@ from dbdeid.errors import DbdeidError, SpecError
 from dbdeid.spec.method_spec import METHODS
 from dbdeid.spec.yaml_text import load
 from dbdeid.ui.background.jobs import Job
-from dbdeid.ui.edits import decisions, hierarchy_edits
-from dbdeid.ui.edits.desk import Desk
-from dbdeid.ui.edits.text_edits import comments
 from dbdeid.ui.rooms import Room
+from dbdeid.ui.sheet import decisions, hierarchy_edits
+from dbdeid.ui.sheet.desk import Desk
+from dbdeid.ui.sheet.text_edits import comments
 
 COLUMNS = """\
 columns:   # the board has seen them

@@ -13,7 +13,7 @@ from tiers import examples
 
 from dbdeid.errors import SpecError
 from dbdeid.spec.yaml_text import load
-from dbdeid.ui.edits.text_edits import comments, rewritten, written
+from dbdeid.ui.sheet.text_edits import comments, rewritten, written
 
 SPEC = """\
 # a draft, read by the board

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 import dbdeid
 from dbdeid.errors import DataError
-from dbdeid.ui.edits import decisions
+from dbdeid.ui.sheet import decisions
 from dbdeid.ui.views import ask_page
 from dbdeid.ui.views.tradeoff_page import KS
 

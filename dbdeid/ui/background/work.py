@@ -84,7 +84,7 @@ def _draft(task: Task, notify: Notify) -> JsonObject:
     """Draft a specification for a table that has none yet."""
     from dbdeid.commands.init import drafted, write_draft
     from dbdeid.spec.yaml_text import load
-    from dbdeid.ui.edits.text_edits import rewritten
+    from dbdeid.ui.sheet.text_edits import rewritten
 
     notify("read the table, and propose a role for each column", None)
     source = task.spec.parent / task.given["source"]

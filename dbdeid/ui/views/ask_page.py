@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbdeid.ui.background.jobs import Jobs
-from dbdeid.ui.edits.desk import Sheet
+from dbdeid.ui.sheet.desk import Sheet
 from dbdeid.ui.views.release_page import outcome
 
 SHOWN = 200  # rows

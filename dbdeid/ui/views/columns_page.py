@@ -11,8 +11,8 @@ from dbdeid.data.figures import count, share
 from dbdeid.profiling.kinds import IDENTIFYING
 from dbdeid.profiling.suggest.roles import per_cent
 from dbdeid.spec.column.column_spec import given_reason, names_in
-from dbdeid.ui.edits.decisions import ROLES, entry_of, protected_by
-from dbdeid.ui.edits.desk import Sheet
+from dbdeid.ui.sheet.decisions import ROLES, entry_of, protected_by
+from dbdeid.ui.sheet.desk import Sheet
 
 WORDS: Mapping[str, tuple[str, str]] = {
     "identifier": ("Identifier", "never released"),

@@ -14,10 +14,10 @@ from dbdeid.engine.session import Settings
 from dbdeid.errors import DbdeidError
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
-from dbdeid.ui.edits.desk import Sheet
-from dbdeid.ui.edits.hierarchy_edits import MOST_LISTED, files_beside
+from dbdeid.ui.sheet.desk import Sheet
+from dbdeid.ui.sheet.hierarchy_edits import MOST_LISTED, files_beside
+from dbdeid.ui.sheet.levels import Levels, levels_of
 from dbdeid.ui.views.columns_page import names_of
-from dbdeid.ui.views.levels import Levels, levels_of
 
 SHOWN = 24  # labels of a level
 MOST_LADDERS = 200  # that are remembered

@@ -8,8 +8,8 @@ from typing import Any
 from dbdeid.data.figures import count, number, part, share
 from dbdeid.spec.open_decisions import open_mistakes
 from dbdeid.ui.background.jobs import Job, Jobs
-from dbdeid.ui.edits.decisions import models_of
-from dbdeid.ui.edits.desk import Sheet
+from dbdeid.ui.sheet.decisions import models_of
+from dbdeid.ui.sheet.desk import Sheet
 
 
 def view(sheet: Sheet, jobs: Jobs) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from dbdeid.data.figures import count, part, share
 from dbdeid.engine.session import Settings
 from dbdeid.spec.method_spec import METHODS
 from dbdeid.ui.background.jobs import Jobs
-from dbdeid.ui.edits.decisions import entry_of
-from dbdeid.ui.edits.desk import Sheet
+from dbdeid.ui.sheet.decisions import entry_of
+from dbdeid.ui.sheet.desk import Sheet
+from dbdeid.ui.sheet.levels import Levels
 from dbdeid.ui.views import frontier
 from dbdeid.ui.views.columns_page import names_of
-from dbdeid.ui.views.levels import Levels
 from dbdeid.ui.views.levels_page import Ladders, spec_of
 from dbdeid.ui.views.release_page import outcome, weighed
 

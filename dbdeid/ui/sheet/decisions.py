@@ -10,7 +10,7 @@ from dbdeid.errors import DataError
 from dbdeid.spec.column.column_spec import names_in
 from dbdeid.spec.column.hierarchy_spec import HierarchySpec, short_hierarchy
 from dbdeid.spec.method_spec import METHODS
-from dbdeid.ui.edits.text_edits import in_order
+from dbdeid.ui.sheet.text_edits import in_order
 
 Data = dict[str, Any]
 ROLES = ("identifier", "drop", "quasi_identifier", "sensitive", "insensitive")

@@ -25,7 +25,7 @@ from dbdeid.bind.read import read
 from dbdeid.engine import regular
 from dbdeid.errors import DataError, DbdeidError
 from dbdeid.spec.file import SpecFile, text_of
-from dbdeid.ui.edits.text_edits import plain, rewritten
+from dbdeid.ui.sheet.text_edits import plain, rewritten
 
 Data = dict[str, Any]
 ABANDONED = 60.0  # seconds after which nobody writes a file any more

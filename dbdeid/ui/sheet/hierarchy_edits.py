@@ -10,7 +10,7 @@ from typing import Any
 from dbdeid.data.shelf import NAMES
 from dbdeid.errors import DataError
 from dbdeid.spec.file import SpecFile
-from dbdeid.ui.edits.decisions import Data, entry_of, set_entry
+from dbdeid.ui.sheet.decisions import Data, entry_of, set_entry
 
 MOST_LISTED = 500  # values that are written into a specification
 LONGEST = 200  # characters of a label

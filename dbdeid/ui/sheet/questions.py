@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdeid.errors import DataError
-from dbdeid.ui.edits.decisions import Data
+from dbdeid.ui.sheet.decisions import Data
 
 FOLDER = "queries"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
