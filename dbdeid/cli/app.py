@@ -30,7 +30,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="De-identify sensitive tables inside the database.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -311,7 +310,13 @@ command(app, name="test")(project.examine)
 
 
 @command(app)
-def evaluate(spec: SpecPath, *, trial: Trial = False, options: Options) -> None:
+def evaluate(
+    spec: SpecPath,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="All metrics, not the first five.")] = False,
+    trial: Trial = False,
+    options: Options,
+) -> None:
     """Measure what a release lost.
 
     Utility metrics, and the spec's queries and models on the source and on the release.
@@ -321,7 +326,7 @@ def evaluate(spec: SpecPath, *, trial: Trial = False, options: Options) -> None:
     from dbdeid.commands.verify_evaluate_export import evaluate as run_evaluate
 
     found = run_evaluate(spec, database=options.database, settings=options.settings, trial=trial)
-    show(options, found.to_dict(), texts().evaluated(found))
+    show(options, found.to_dict(), texts().evaluated(found.to_dict(), every=every))
     if found.queries is not None and not found.queries.answered:
         raise DataError(
             "no query of the workload was answered", hint="the reason stands beside each of them"

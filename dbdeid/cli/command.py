@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 import typer.core
 
+from dbdeid.cli.terminal import shown
 from dbdeid.errors import DbdeidError, Failure, exhausted, failure_of
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ _COMMON: dict[str, Any] = {
         ),
     ],
     "explain": Annotated[
-        bool, typer.Option("--explain", help="run, check, query: print the SQL, execute none.")
+        bool, typer.Option("--explain", "--show-sql", help="Print the SQL, and execute none.")
     ],
     "database": Annotated[
         Path | None, typer.Option(help="The owner's database, in place of the spec's.")
@@ -95,6 +96,8 @@ _COMMON: dict[str, Any] = {
         bool, typer.Option("--show-values", help="Name values of quasi-identifiers.")
     ],
 }
+# Of commands that have no SQL to show: given all the same, it is refused with the reason.
+_UNSHOWN = Annotated[bool, typer.Option("--explain", "--show-sql", hidden=True)]
 _DEFAULTS: dict[str, Any] = {
     "json_": False,
     "quiet": False,
@@ -142,7 +145,7 @@ def command(
             inspect.Parameter(
                 key, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS.get(key), annotation=kind
             )
-            for key, kind in _COMMON.items()
+            for key, kind in (_COMMON if explains else {**_COMMON, "explain": _UNSHOWN}).items()
         ]
 
         @functools.wraps(function)
@@ -232,7 +235,7 @@ def show(options: Options, document: Any, text: str) -> None:
 
             _print(plain(document), options)
     elif not options.quiet and text:
-        typer.echo(text.rstrip("\n"))
+        typer.echo(shown(text.rstrip("\n"), sys.stdout))
 
 
 def _print(document: Any, options: Options) -> None:
@@ -249,15 +252,15 @@ class Follower:
         notify: called with each phase and the progress of a search.
     """
 
-    def __init__(self, status: Status | None) -> None:
+    def __init__(self, status: Status | None, phases: Sequence[str] = ()) -> None:
         self._status = status
         self._show: Notify | None = None
         self._last: tuple[str, Any] | None = None
         self._told = False
         if status is not None:
-            from dbdeid.workspace.progress_line import telling
+            from dbdeid.workspace.progress_line import Line, telling
 
-            self._show = telling(status.update)
+            self._show = telling(Line(status.update).tell, phases)
 
     def notify(self, phase: str, found: Progress | Placed | Weighed | None) -> None:
         """Show how far the work is, and remember it."""
@@ -293,7 +296,7 @@ class Follower:
 
 
 @contextmanager
-def following(options: Options) -> Iterator[Follower]:
+def following(options: Options, phases: Sequence[str] = ()) -> Iterator[Follower]:
     """A follower, with its line on standard error if that is a terminal.
 
     When the work is interrupted before it has found anything to take, it says how far it was.
@@ -304,7 +307,7 @@ def following(options: Options) -> Iterator[Follower]:
             from rich.console import Console
 
             status = held.enter_context(Console(stderr=True).status("starting"))
-        follower = Follower(status)
+        follower = Follower(status, phases)
         try:
             yield follower
         except KeyboardInterrupt:
@@ -321,7 +324,7 @@ def tell(failure: Failure, options: Options, of: str = "") -> None:
         options: of the command; they say whether values may be shown.
         of: whose failure it is, where there are others.
     """
-    typer.echo(f"error: {of + ': ' if of else ''}{failure.message}", err=True)
+    typer.echo(shown(f"error: {of + ': ' if of else ''}{failure.message}", sys.stderr), err=True)
     if failure.examples and (options.show_values or sys.stderr.isatty()):
         typer.echo("  For example: " + ", ".join(map(repr, failure.examples[:10])), err=True)
 

@@ -88,7 +88,9 @@ def run(
         return explain([release.path for release in chosen if release.made_here], options)
 
     def make(release: Release) -> Done:
-        with following(options) as follower:
+        from dbdeid.workspace.progress_line import PHASES
+
+        with following(options, PHASES) as follower:
             return found.make(release, follower.notify, follower.offer, reuse=reuse, trial=trial)
 
     kept = found.trials_file if trial else found.results_file
@@ -183,7 +185,9 @@ def _run_specs(
     results = []
     with connected(there) as connection:
         for path in specs:
-            with following(options) as follower:
+            from dbdeid.workspace.progress_line import PHASES
+
+            with following(options, PHASES) as follower:
                 result = run_release(
                     # one that reads what another has made is looked at again when its turn comes
                     files[0] if len(files) == 1 else path,

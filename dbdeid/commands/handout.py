@@ -21,6 +21,7 @@ from dbdeid.engine.session import Settings
 from dbdeid.errors import DataError, VerificationError
 from dbdeid.publish import export
 from dbdeid.record.border import record_of
+from dbdeid.report.around import Around
 from dbdeid.spec.file import SpecFile
 from dbdeid.verify import Twin
 from dbdeid.workspace.atomic_files import Finished, Stage, put_in_place, staging
@@ -104,7 +105,7 @@ def hand_out(
             files = [*_files(found, file, folder, stage)]
             final = folder / f"{found.entry.release}{PAGE}"
             told = {one.final.name: one.sha256 for one in files}
-            files += pages(stage, final, record_of(found.entry), "public", told)
+            files += pages(stage, final, record_of(found.entry), "public", Around(told))
             with uninterrupted():
                 put_in_place(files)
         _require_only(folder, files)

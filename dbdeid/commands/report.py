@@ -8,12 +8,15 @@ from pathlib import Path
 from dbdeid.bind.read import read
 from dbdeid.commands.handout import require_verified
 from dbdeid.commands.verify_evaluate_export import verify
+from dbdeid.engine.catalog import Book, Entry
 from dbdeid.engine.file_names import is_folder
 from dbdeid.engine.session import Settings
 from dbdeid.errors import DbdeidError
 from dbdeid.external import record as external_record
 from dbdeid.record.border import record_of
+from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.release.reuse_levels import require_same
+from dbdeid.report.around import MOST_EARLIER, Around
 from dbdeid.report.content.audience import Audience
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.names import is_external
@@ -57,17 +60,17 @@ def write_report(
         if audience == "public":
             require_publishable(work.book, entry, "there is no public report of it")
         why = unpublishable(work.book, entry)
-        files = digests(work, file)
+        around = Around(digests(work, file), earlier(work.book, entry))
     require_same(file, entry)
     require_place(path, file, database)
     record = record_of(entry)
     if audience == "public":
         require_verified(source, entry, database, settings, "there is no public report of it")
-        return write_record(path, record, audience, files)
+        return write_record(path, record, audience, around)
     objections = [why.message] if why and why.state == "withdrawn" else []
     if record.verified:
         objections += _now(source, database, settings, trial=trial)
-    return write_record(path, record.objected(*objections), audience, files)
+    return write_record(path, record.objected(*objections), audience, around)
 
 
 def _now(
@@ -81,6 +84,17 @@ def _now(
     else:
         if not found.verified:
             yield f"it does not verify now: {'; '.join(found.failures)}"
+
+
+def earlier(book: Book, entry: Entry) -> list[ReleaseRecord]:
+    """The last published runs of a release before a run, newest first."""
+    name = entry.release.lower()
+    runs = [
+        run
+        for run, state in book.states()
+        if run.release.lower() == name and run.created < entry.created and state == "published"
+    ]
+    return [record_of(run) for run in runs[:MOST_EARLIER]]
 
 
 def digests(work: Workplace, file: SpecFile) -> dict[str, str]:

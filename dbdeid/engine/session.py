@@ -327,7 +327,11 @@ class Session(Steps, Protocol):
         """Write the rows of a query into a new file of one table, by its ending."""
 
     def publish(
-        self, path: Path, tables: Mapping[str, Relation], views: Mapping[str, Query]
+        self,
+        path: Path,
+        tables: Mapping[str, Relation],
+        views: Mapping[str, Query],
+        files: Mapping[str, Path],
     ) -> None:
         """Write verified tables, views of them and the public macros into a new database file.
 
@@ -337,6 +341,7 @@ class Session(Steps, Protocol):
             path: the file, which does not exist yet; what is passed on lies beside it meanwhile.
             tables: each table by the name it gets.
             views: queries of these names, by the name that each view gets.
+            files: of some tables, by the name, a Parquet file that holds what is verified.
 
         Raises:
             DataError: the file cannot be written.

@@ -16,7 +16,7 @@ from dbdeid.external.verify import verified, warnings
 from dbdeid.privacy import Counting
 from dbdeid.privacy.risk import risk
 from dbdeid.record.findings import Risk, RiskChange, SizeCount, Verification
-from dbdeid.record.making import Column
+from dbdeid.record.making import Column, Publisher
 from dbdeid.record.release_record import LABELS_SHOWN, ReleaseRecord
 from dbdeid.record.usefulness import Distribution, Recipients, Workload
 from dbdeid.spec.file import SpecFile
@@ -81,6 +81,7 @@ def _record(found: Foreign) -> ReleaseRecord:
         distributions=tuple(map(Distribution.told_by, utility.distributions)) if utility else (),
         exports=(),
         spec_text=found.file.text,
+        publisher=Publisher.told_by(spec.publisher) if spec.publisher else None,
     )
 
 

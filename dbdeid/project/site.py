@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbdeid.commands.handout import require_verified
-from dbdeid.commands.report import digests
+from dbdeid.commands.report import digests, earlier
 from dbdeid.data.json import Json, JsonObject
 from dbdeid.engine.catalog import Entry, State
 from dbdeid.engine.session import Settings
@@ -19,6 +19,7 @@ from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.record.usefulness import Expectation
 from dbdeid.release.reuse_levels import require_same
 from dbdeid.report import site_page
+from dbdeid.report.around import Around, Links
 from dbdeid.report.content.audience import Audience
 from dbdeid.report.site_page import Listed
 from dbdeid.spec.files import relative
@@ -93,7 +94,9 @@ def write(
     _make(folder, pages)
     for row, made in zip(rows, found, strict=True):
         if row.page is not None and row.record is not None:
-            write_record(folder / row.page, row.record, audience, made.files)
+            links = _links(row, rows) if audience == "internal" else Links(INDEX)
+            around = Around(made.files, made.earlier, links)
+            write_record(folder / row.page, row.record, audience, around)
     write_page(folder / INDEX, site_page.render(rows, audience))
     for path in folder.glob("*.html"):  # of releases that are gone
         if path.name not in pages and is_page(path):
@@ -112,6 +115,7 @@ class _Made:
         state: what the run counts as.
         entry: of that run; None of a release made elsewhere.
         files: SHA-256 of the files of the release by name.
+        earlier: its published runs before that one.
     """
 
     record: ReleaseRecord | None
@@ -119,6 +123,18 @@ class _Made:
     state: State = "published"
     entry: Entry | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    earlier: Sequence[ReleaseRecord] = ()
+
+
+def _links(row: Listed, rows: Sequence[Listed]) -> Links:
+    """The pages of what a release is made of, and of what is made of it."""
+    pages = {other.release: other.page for other in rows}
+    below = [other.release for other in rows if row.release in other.upstream]
+    return Links(
+        INDEX,
+        [(name, pages.get(name)) for name in row.upstream],
+        [(name, pages.get(name)) for name in below],
+    )
 
 
 def _tested(record: ReleaseRecord | None, found: JsonObject | None) -> JsonObject:
@@ -153,14 +169,15 @@ def _record(release: Release, database: Path | None, settings: Settings | None) 
         if last is None or work.book is None:
             return _Made(None)
         (entry, state), files = last, digests(work, file)
+        runs = earlier(work.book, entry)
         why = unpublishable(work.book, entry) if state == "withdrawn" else None
     record = record_of(entry)
     record = record.objected(why.message) if why else record
     try:
         require_same(file, entry)
     except DbdeidError:
-        return _Made(record, True, state, entry, files)
-    return _Made(record, False, state, entry, files)
+        return _Made(record, True, state, entry, files, runs)
+    return _Made(record, False, state, entry, files, runs)
 
 
 def _nothing_there(release: Release, database: Path | None) -> bool:

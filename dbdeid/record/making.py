@@ -43,6 +43,20 @@ class Column(Part):
     values: str | None = None
 
 
+class Publisher(Part):
+    """Who answers for a release, in the owner's words; published.
+
+    Attributes:
+        name: who publishes it.
+        licence: on what terms.
+        contact: a mail address, or that of a page.
+    """
+
+    name: str | None = None
+    licence: str | None = None
+    contact: str | None = None
+
+
 class Search(Part):
     """How the release was found; each method tells what it has.
 
@@ -226,6 +240,8 @@ class Synthetic(Part):
         categories: columns whose values are names.
         calibrated: how many statistics of the recipient's models were brought near.
         gap: how far they are from those of the source, in units of the noise of sampling.
+        worse: how far the coefficients of these models were off, in standard errors, without
+            calibration and with it, where that was left out as it made it worse.
         trial: an attack on records of a random half; None where there are too few.
         shadows: the attack of who knows the method; None where there are too few.
     """
@@ -243,6 +259,7 @@ class Synthetic(Part):
     categories: tuple[str, ...] = ()
     calibrated: int = 0
     gap: Number = 0
+    worse: tuple[Number, Number] | None = None
     trial: Tried | None = None
     shadows: Shadows | None = None
 

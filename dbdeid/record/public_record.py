@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from dbdeid.record.comparison import Shape, TableContent
 from dbdeid.record.findings import Singled, SizeCount
+from dbdeid.record.making import Publisher
 from dbdeid.record.part import Number, Part, Value, Values
 from dbdeid.record.release_record import Recoding, ReleaseRecord
 
@@ -171,6 +172,7 @@ class PublicRecord(Part):
     column_loss: dict[str, Number | None]
     verification: PublicVerification | None = None
     risk: PublicRiskChange | None = None
+    publisher: Publisher | None = None
 
 
 # What a page or a sentence is made from, for either audience.

@@ -15,7 +15,15 @@ from dbdeid.record.findings import (
     SizeCount,
     Verification,
 )
-from dbdeid.record.making import Column, Masked, Padding, PolicyRisk, Search, Synthetic
+from dbdeid.record.making import (
+    Column,
+    Masked,
+    Padding,
+    PolicyRisk,
+    Publisher,
+    Search,
+    Synthetic,
+)
 from dbdeid.record.part import Number, Part, Values
 from dbdeid.record.usefulness import Distribution, Expectation, Recipients, Workload
 
@@ -85,6 +93,7 @@ class ReleaseRecord(Part):
         rerelease: beside earlier releases of its source.
         proven: digests of what proves a local recoding, which is not kept itself.
         frontier: that the policy was chosen from, as `dbdeid frontier` tells it.
+        publisher: who answers for it, and its licence.
         objections: why it is not to be relied on any more, though it was verified when it was made.
     """
 
@@ -142,6 +151,7 @@ class ReleaseRecord(Part):
     rerelease: Rerelease | None = None
     proven: Proven | None = None
     frontier: Values | None = None
+    publisher: Publisher | None = None
     objections: tuple[str, ...] = ()
 
     @property

@@ -20,7 +20,15 @@ from dbdeid.privacy import MODELS
 from dbdeid.record.border import to_json
 from dbdeid.record.comparison import Content, Proven, Rerelease, Shape
 from dbdeid.record.findings import Downcoded, Reading, Verification
-from dbdeid.record.making import Learned, Masked, Padding, PolicyRisk, Search, Synthetic
+from dbdeid.record.making import (
+    Learned,
+    Masked,
+    Padding,
+    PolicyRisk,
+    Publisher,
+    Search,
+    Synthetic,
+)
 from dbdeid.record.part import Part
 from dbdeid.record.release_record import Recoding, ReleaseRecord
 from dbdeid.record.usefulness import Distribution, Recipients, Workload
@@ -123,6 +131,7 @@ def record_of(
         rerelease=rerelease,
         proven=Proven.told_by(proven.to_dict()) if proven else None,
         frontier=frontier,
+        publisher=Publisher.told_by(spec.publisher) if spec.publisher else None,
     )
 
 

@@ -146,7 +146,8 @@ def run(
             if file.spec.method.can.frontier:
                 require_free(work, file.spec.release)
             planned = method.plan(prepared, work.session, clock.progress, offer)
-        warnings = (*warnings, *planned.warnings)
+        # what a release may tell of people stands first, then what it cost, then what was chosen
+        warnings = (*planned.warnings, *warnings)
         if file.spec.output.kind == "view":
             return preview.publish(work, planned, warnings, clock)
         with clock.phase("write"):
@@ -191,10 +192,10 @@ def _release(
         _require_stable(session, prepared.bound.source, verification, hidden=hidden)
         _require(verification)
         warnings = (
-            *warnings,
-            *findings.repeated(prepared, work.last_published(spec)),
-            *method_of(prepared.bound).told_by(written.outcome),
             *findings.linked(prepared, written.counted, session),
+            *method_of(prepared.bound).told_by(written.outcome),
+            *findings.repeated(prepared, work.last_published(spec)),
+            *warnings,
         )
     with clock.phase("evaluate"):
         measured = measurement.of_release(
@@ -203,7 +204,7 @@ def _release(
         warnings = (*warnings, *unanswered(measured.workload))
     with clock.phase("compare"):
         again = rerelease.compare(work, prepared, written)
-        warnings = (*warnings, *(again.words if again else rerelease.forgotten(work)))
+        warnings = (*(again.words if again else rerelease.forgotten(work)), *warnings)
     with clock.phase("publish"), staging(work.home) as stage:
         as_written = contents(session, declared, *public.tables)
         files = _write_files(work, stage, spec, declared, public, as_written, verification)
@@ -290,11 +291,22 @@ def _write_files(
     targets = (work.places.target,) if work.places.target else ()
     files: list[Finished] = []
     twin: Twin | None = None
-    for path in (*targets, *work.places.exports):
+    paths = (*targets, *work.places.exports)
+    at_hand = export.at_hand(work.session, stage, paths, public.released)
+    for path in paths:
         names = companions(path, spec)
         by = spec.output.partition_by
         made, twin = export.write(
-            work.session, stage, names, declared, public, as_written, twin, by, verification
+            work.session,
+            stage,
+            names,
+            declared,
+            public,
+            as_written,
+            twin,
+            by,
+            verification,
+            at_hand,
         )
         files += made
     return files

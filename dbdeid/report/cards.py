@@ -11,6 +11,7 @@ from dbdeid.record.findings import Promise, RiskChange
 from dbdeid.record.public_record import PublicPromise, Shown
 from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.report.content.audience import Audience
+from dbdeid.report.content.model_terms import by_class
 from dbdeid.report.content.padding import padding_of
 
 
@@ -20,25 +21,6 @@ class Card(NamedTuple):
     title: str
     text: str
     note: str
-
-
-def by_class(record: Shown) -> bool:
-    """Whether a declared model asks how many share a class of the release.
-
-    Models over a population do not: under them a class may hold one person. Of a record that tells
-    no models nothing else is known.
-    """
-    return record.privacy is None or any(map(_of_class, record.privacy))
-
-
-def _of_class(model: JsonObject) -> bool:
-    name = model.get("model")
-    if name in ("k_anonymity", "alpha_k", "cluster_size"):
-        k = model.get("k", 1)
-        return isinstance(k, int) and k > 1
-    if name == "max_risk":
-        return model.get("attacker") != "journalist" and not model.get("population")
-    return name == "l_diversity"
 
 
 def cards(record: Shown, audience: Audience) -> list[Card]:

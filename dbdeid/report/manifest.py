@@ -20,13 +20,14 @@ from dbdeid.report.content.remains import sentences
 SCHEMA = "dbdeid.manifest/1"
 # What a page shows of a record, in this order; nothing is passed on because it happens to be there.
 _SHOWN = (
-    *("release", "method", "version", "created", "source", "source_rows", "source_subjects"),
-    *("released_rows", "suppressed_rows", "classes", "smallest_class", "verified", "warnings"),
-    *("objections", "columns", "privacy", "null_policy", "accept", "method_parameters"),
-    *("transformation", "loss", "metrics", "column_loss", "search", "verification", "remains"),
-    *("readings", "downcoded", "suppressed_subjects", "counterfeit_rows", "relocated_rows"),
-    *("recoding", "padding", "masked", "risk", "histogram", "queries", "models"),
-    *("distributions", "seconds", "exports", "content", "useless", "spec_text"),
+    *("release", "method", "version", "created", "publisher", "source", "source_rows"),
+    *("source_subjects", "released_rows", "suppressed_rows", "classes", "smallest_class"),
+    *("verified", "warnings", "objections", "columns", "privacy", "null_policy", "accept"),
+    *("method_parameters", "transformation", "loss", "metrics", "column_loss", "search"),
+    *("verification", "remains", "readings", "downcoded", "suppressed_subjects"),
+    *("counterfeit_rows", "relocated_rows", "recoding", "padding", "masked", "risk"),
+    *("histogram", "queries", "models", "distributions", "seconds", "exports", "content"),
+    *("useless", "spec_text"),
 )
 
 

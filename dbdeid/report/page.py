@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,27 +13,36 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbdeid.data.figures import count, number, share
 from dbdeid.data.json import Json, JsonObject
-from dbdeid.record.findings import Check, Promise, Risk, RiskChange
+from dbdeid.record.findings import Check, Promise
 from dbdeid.record.making import Column
 from dbdeid.record.public_record import (
     PublicCheck,
     PublicColumn,
     PublicPromise,
-    PublicRisk,
+    PublicRecord,
     Shown,
 )
 from dbdeid.record.release_record import LABELS_SHOWN, ReleaseRecord
-from dbdeid.record.usefulness import Query, Share
-from dbdeid.report.cards import by_class, cards
-from dbdeid.report.charts.charts import MEASURES, Bar, bar_chart, bars
+from dbdeid.report.around import Around, trend
+from dbdeid.report.cards import cards
 from dbdeid.report.charts.frontier_charts import frontier_chart
+from dbdeid.report.charts.page_charts import (
+    before_and_after,
+    front,
+    longest,
+    risk_rows,
+    sizes_of,
+    worst,
+)
 from dbdeid.report.charts.recipients import recipients
 from dbdeid.report.content import terms
 from dbdeid.report.content.audience import Audience, about, public
-from dbdeid.report.content.commands import commands, k_of, pseudonym_of
+from dbdeid.report.content.codebook import codebook
+from dbdeid.report.content.commands import commands, pseudonym_of
+from dbdeid.report.content.headlines import headlines
 from dbdeid.report.content.landmarks import chosen
 from dbdeid.report.content.metric_terms import metric_words
-from dbdeid.report.content.model_terms import model_called
+from dbdeid.report.content.model_terms import by_class, model_called
 from dbdeid.report.content.padding import moved_of, padding_of
 from dbdeid.report.content.policies import pieces
 from dbdeid.report.content.proof import apart, at_least, briefly
@@ -47,16 +55,19 @@ if TYPE_CHECKING:
 
 _Checked = TypeVar("_Checked", bound=Promise | PublicPromise | Check | PublicCheck)
 _HERE = Path(__file__).parent
-# A workload of more queries is told by those with the greatest errors; the rest is folded.
-LONG_WORKLOAD, WORST = 15, 10
 
 
-def render(record: ReleaseRecord, audience: Audience = "internal") -> str:
+def render(
+    record: ReleaseRecord,
+    audience: Audience = "internal",
+    around: Around | None = None,
+) -> str:
     """The page of one release as HTML.
 
     Args:
         record: of the release; sections without values are left out.
         audience: `internal` shows everything; `public` what `audience.public` lets through.
+        around: files, earlier runs, and the pages beside it.
 
     Raises:
         ValueError: the audience is neither of the two.
@@ -65,6 +76,7 @@ def render(record: ReleaseRecord, audience: Audience = "internal") -> str:
         raise ValueError(f"audience is internal or public, not {audience!r}")
     private = record if audience == "internal" else None
     shown = private or public(record)
+    around = around or Around()
     padding, moved = padding_of(shown), moved_of(shown)
     # no record is taken out
     whole = padding is not None or moved is not None or record.method in terms.TAKES_NONE_OUT
@@ -75,6 +87,10 @@ def render(record: ReleaseRecord, audience: Audience = "internal") -> str:
     hygiene: Sequence[Check | PublicCheck] = ()
     if shown.verification is not None:
         promises, hygiene = shown.verification.promises, shown.verification.hygiene
+    losses, risks = _losses(shown), risk_rows(shown)
+    drawn = before_and_after(private) if private else []
+    first = front(losses, risks, queries, drawn, exact=private is not None)
+    columns = [_column(column, shown) for column in shown.columns]
     view = {
         "r": shown,
         "audience": audience,
@@ -91,22 +107,29 @@ def render(record: ReleaseRecord, audience: Audience = "internal") -> str:
         "local": _local(shown),
         "models": [model_words(model) for model in shown.privacy or ()],
         "model_terms": _model_terms(shown),
-        "columns": [_column(column, shown) for column in shown.columns],
+        "columns": columns,
+        "summary": _summary(columns, promises, hygiene),
+        "unfolded": () if private else ("rules", "columns"),
         "parameters": _parameters(shown),
-        "losses": _losses(shown),
+        "headlines": headlines(shown, losses),
+        "front": first,
+        "codebook": codebook(shown, around.files) if isinstance(shown, PublicRecord) else None,
+        "losses": losses,
+        "links": around.links,
+        "runs": trend(private, around.earlier) if private else [],
         "untold_losses": _untold_losses(shown),
         "metrics": _metrics(shown),
-        "risks": _risks(shown),
-        "charts": _charts(shown),
+        "risks": risks,
+        "charts": sizes_of(shown),
         "promises": _failing_first(promises),
         "hygiene": _failing_first(hygiene),
         "search": private.search if private else None,
         "frontier": _frontier(private.frontier) if private and private.frontier else None,
         "queries": queries,
-        "worst": _worst(queries),
-        "distributions": _distributions(private) if private else [],
+        "worst": worst(queries),
+        "distributions": first.others,
         "recipients": recipients(private) if private else None,
-        "longest": _longest(queries),
+        "longest": longest(queries),
         "commands": commands(shown),
         "pseudonym": pseudonym_of(shown),
         "terms": terms,
@@ -126,7 +149,7 @@ def _suppressed(records: int | None, limit: Json, audience: Audience) -> str | N
 
 def _sections(view: Mapping[str, Any], specification: str | None) -> dict[str, str]:
     """The sections that have something to show, by id, with their titles."""
-    risks = view["risks"]
+    risks, public = view["risks"], view["audience"] == "public"
     compared = risks and len(risks[0].cells) > 1
     searched = (view["search"] and not view["synthetic"]) or not terms.SEARCH_PARAMETERS.isdisjoint(
         view["parameters"]
@@ -134,25 +157,44 @@ def _sections(view: Mapping[str, Any], specification: str | None) -> dict[str, s
     return {
         name: title
         for name, title, present in (
-            ("columns", "What was released", view["columns"]),
+            ("columns", "How to read it" if public else "What was released", view["columns"]),
+            ("rules", "What you may do with it", public),
             ("protection", "How it is protected", True),
             ("synthesis", "How records were drawn", view["synthetic"]),
             ("counterfeits", "Counterfeit records", view["padding"]),
             ("verification", "Promises and checks", view["promises"] or view["hygiene"]),
             ("risk", "Risk before and after" if compared else "Risk", risks),
             ("recipients", "The recipient's models", view["recipients"]),
-            ("loss", "Information loss", view["losses"] or view["metrics"]),
-            ("distributions", "Before and after", view["distributions"]),
-            ("classes", "Class sizes", view["charts"]),
+            ("loss", "Metrics of loss", view["metrics"]),
+            ("distributions", "Other columns before and after", view["distributions"]),
+            ("classes", "Classes by size", view["charts"]),
             ("search", "How it was found", searched),
             ("frontier", "What it was chosen from", view["frontier"]),
             ("queries", "Query errors", view["queries"]),
+            ("runs", "This run and earlier ones", view["runs"]),
             ("verify", "Verify it yourself", view["commands"]),
             ("glossary", "Terms", True),
             ("specification", "Specification", specification),
         )
         if present
     }
+
+
+def _summary(
+    columns: Sequence[ColumnRow],
+    promises: Sequence[Promise | PublicPromise],
+    hygiene: Sequence[Check | PublicCheck],
+) -> dict[str, str]:
+    """What folded sections hold, beside their titles."""
+    changed = sum(c.released and c.level not in (None, 0) for c in columns)
+    kept, left = sum(c.released for c in columns), sum(not c.released for c in columns)
+    held = [
+        f"{sum(bool(one.holds) for one in found)} of {len(found)} {name} hold"
+        for name, found in (("promises", promises), ("checks", hygiene))
+        if found
+    ]
+    parts = (f"{kept} columns released", f"{changed} generalized", f"{left} withheld")
+    return {"columns": ", ".join(parts), "verification": ", ".join(held)}
 
 
 @cache
@@ -348,76 +390,6 @@ def _part(name: str, whole: str) -> bool:
     return name.startswith(f"{whole}.")
 
 
-@dataclass(frozen=True, slots=True)
-class RiskCell:
-    """A measure of risk of one table, and the share of 1 that its bar shows; None: no bar."""
-
-    text: str
-    share: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class RiskRow:
-    """A measure of risk: its words, and a cell for each known table."""
-
-    title: str
-    meaning: str
-    cells: dict[str, RiskCell]
-
-
-def _risks(record: Shown) -> list[RiskRow]:
-    """One row for each measure of risk."""
-    tables: dict[str, Risk | PublicRisk] = {}
-    if isinstance(record.risk, RiskChange) and record.risk.before is not None:
-        tables["before"] = record.risk.before
-    if record.risk is not None and record.risk.after is not None:
-        tables["after"] = record.risk.after
-    return [
-        RiskRow(title, meaning, {table: _risk(risk, key) for table, risk in tables.items()})
-        for key, title, meaning in terms.RISK
-        # below a class of 1 nobody is at risk, whoever is unique
-        if tables and (key != "records_at_risk" or by_class(record))
-    ]
-
-
-def _risk(risk: Risk | PublicRisk, key: str) -> RiskCell:
-    value = getattr(risk, key)
-    if key in ("records", "classes", "k"):
-        return RiskCell(count(value), None)
-    if key in ("highest_risk", "average_risk"):
-        return RiskCell(share(value), value or 0.0)
-    part = (value or 0) / risk.records if risk.records else 0.0
-    return RiskCell(f"{count(value)} ({share(part)})" if part else count(value), part)
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """The class-size histogram: its ranges, and one chart each of classes and records.
-
-    Attributes:
-        rows: the ranges.
-        low: whether some classes are smaller than k.
-        titles: of the charts.
-        classes: the chart of classes.
-        records: the chart of records.
-    """
-
-    rows: list[Bar]
-    low: bool
-    titles: Mapping[str, str]
-    classes: str
-    records: str
-
-
-def _charts(record: Shown) -> Sizes | None:
-    """The class-size histogram, drawn; None where it is not known."""
-    rows = bars(record.histogram, k_of(record))
-    if not rows:
-        return None
-    low = any(row.low and row.classes for row in rows)
-    return Sizes(rows, low, MEASURES, bar_chart(rows, "classes"), bar_chart(rows, "records"))
-
-
 def _failing_first(checks: Sequence[_Checked]) -> list[_Checked]:
     return sorted(checks, key=lambda check: bool(check.holds))
 
@@ -437,52 +409,3 @@ def _frontier(found: Mapping[str, Any]) -> Mapping[str, Any]:
         "columns": columns,
         "measures": (risk, loss),
     }
-
-
-def _worst(queries: Sequence[Query]) -> Sequence[Query]:
-    """Of a long workload what is read first: refusals, and the greatest errors; else all of it."""
-    if len(queries) <= LONG_WORKLOAD:
-        return queries
-    order = sorted(queries, key=lambda q: (q.refused is None, -(q.relative_error or 0.0)))
-    return order[:WORST]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A column before and after.
-
-    Attributes:
-        name: of the column.
-        rows: its values.
-        longest: what a full bar is.
-        distance: between the two; None where it was not measured.
-        open: whether it is a quasi-identifier, whose values are shown at once.
-    """
-
-    name: str
-    rows: Sequence[Share]
-    longest: float
-    distance: float | None
-    open: bool
-
-
-def _distributions(record: ReleaseRecord) -> list[Drawn]:
-    """The columns before and after, each with the length of a full bar and its distance."""
-    roles = {c.name: c.role for c in record.columns}
-    return [
-        Drawn(
-            name=drawn.column,
-            rows=drawn.rows,
-            longest=max(max(row.source, row.released) for row in drawn.rows) or 1.0,
-            distance=record.metrics.get(f"distribution.{drawn.column}"),
-            open=roles.get(drawn.column) == "quasi_identifier",
-        )
-        for drawn in record.distributions
-        if drawn.rows
-    ]
-
-
-def _longest(queries: Sequence[Query]) -> float:
-    """The relative error that a full bar shows: 1, or the largest when that is more."""
-    errors = [query.relative_error for query in queries]
-    return max([1.0, *(float(e) for e in errors if e is not None and math.isfinite(e))])

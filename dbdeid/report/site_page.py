@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dbdeid.record.public_record import Shown
 from dbdeid.record.release_record import ReleaseRecord
 from dbdeid.record.usefulness import Expectation
+from dbdeid.report.charts.lineage import lineage
 from dbdeid.report.content.audience import Audience, public
 from dbdeid.report.content.remains import briefly
 from dbdeid.report.page import environment, model_words
@@ -94,7 +95,11 @@ def render(releases: Sequence[Listed], audience: Audience) -> str:
         "missed": sum(bool(row.missed) for row in rows),
     }
     template = environment().get_template("site.html.j2")
-    return template.render(rows=rows, audience=audience, counts=counts)
+    drawn, pages = None, {one.release: one.page for one in releases}
+    if audience == "internal":
+        upstream = {one.release: one.upstream for one in releases}
+        drawn = lineage(upstream, pages)
+    return template.render(rows=rows, audience=audience, counts=counts, lineage=drawn, pages=pages)
 
 
 def _public(release: Listed) -> Row | None:

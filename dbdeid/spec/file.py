@@ -22,6 +22,7 @@ from dbdeid.spec.method_spec import METHODS
 from dbdeid.spec.model_spec import ANALYSES
 from dbdeid.spec.output_spec import Output
 from dbdeid.spec.preset_spec import Preset
+from dbdeid.spec.publisher_spec import Publisher
 from dbdeid.spec.release_spec import (
     QUERY,
     TEXT,
@@ -354,6 +355,9 @@ _EXAMPLES = {
     "depends_on": "[visits_clean]",
     "expect": '{loss: "< 0.3", suppressed: "<= 0.05"}',
     "rerelease": "strict",
+    "publisher": "{licence: CC BY 4.0, contact: data@hospital.example}",
+    "licence": "CC BY 4.0",
+    "contact": "data@hospital.example",
     "search": "optimal",
     "time_limit": "60",
     "engine": "numpy",
@@ -469,6 +473,7 @@ _PARTS: dict[str, type[BaseModel]] = {
     "evaluate": Evaluate,
     "output": Output,
     "preset": Preset,
+    "publisher": Publisher,
 }
 
 

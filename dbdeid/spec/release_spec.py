@@ -42,6 +42,7 @@ from dbdeid.spec.metric_spec import ABOUT_SENSITIVE, Metric, require_measured
 from dbdeid.spec.model_spec import Analysis
 from dbdeid.spec.output_spec import Output
 from dbdeid.spec.preset_spec import Preset
+from dbdeid.spec.publisher_spec import Publisher
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
@@ -120,6 +121,7 @@ class ReleaseSpec(Part):
     accept: Literal["rows"] | None = None
     expect: dict[str, Text] = Field(default_factory=dict)
     rerelease: Literal["warn", "strict"] = "warn"
+    publisher: Publisher | None = None
     tags: Annotated[tuple[TagName, ...], Field(strict=False)] = ()
     depends_on: Annotated[tuple[Text, ...], Field(strict=False)] = ()
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -33,6 +33,10 @@ Kind = Literal["cox", "linear", "logistic"]
 INTERCEPT = "(intercept)"
 ALPHA = 0.05
 _NEAR, _TWO_SIDED = 0.3, 1.96
+# Of Newton's method, the first tried first: a covariate of a few very large values lets long steps
+# go astray, to coefficients that are no maximum, of which the library only warns in these words.
+_STEPS: tuple[dict[str, float] | None, ...] = (None, {"step_size": 0.5}, {"step_size": 0.1})
+_STUCK = ".*failed to converge sufficiently"
 # A standard error this large, for a step of one standard deviation of its covariate, is what is
 # left of an estimate that grows without end.
 _SEPARATED = 30.0
@@ -442,24 +446,25 @@ def _table(result: Any) -> Floats:
 def _cox(design: Design) -> Floats:
     import pandas as pd
     from lifelines import CoxPHFitter
-    from lifelines.exceptions import ConvergenceError
+    from lifelines.exceptions import ConvergenceError, ConvergenceWarning
 
     frame = pd.DataFrame(design.x, columns=[f"x{i}" for i in range(design.x.shape[1])])
     frame["time"], frame["event"] = design.y, design.event
     weighing = {} if design.weights is None else {"weights_col": "weight"}
     if design.weights is not None:
         frame["weight"] = design.weights
-    try:
-        with _quiet():
-            fitted = CoxPHFitter(alpha=ALPHA).fit(frame, "time", "event", **weighing)
-    except (ConvergenceError, np.linalg.LinAlgError):
-        raise Unfitted(
-            "the estimates do not converge: a covariate tells who has the event first",
-            hint="leave out what decides it alone, or join rare values in an expression",
-        ) from None
-    shown = fitted.summary
-    bounds = fitted.confidence_intervals_.to_numpy()
-    return np.column_stack([shown["coef"], shown["se(coef)"], shown["p"], bounds])
+    for options in _STEPS:
+        fitter = CoxPHFitter(alpha=ALPHA)
+        with suppress(ConvergenceError, ConvergenceWarning, np.linalg.LinAlgError), _quiet():
+            warnings.filterwarnings("error", _STUCK, ConvergenceWarning)
+            fitted = fitter.fit(frame, "time", "event", fit_options=options, **weighing)
+            shown = fitted.summary
+            bounds = fitted.confidence_intervals_.to_numpy()
+            return np.column_stack([shown["coef"], shown["se(coef)"], shown["p"], bounds])
+    raise Unfitted(
+        "the estimates do not converge: a covariate tells who has the event first",
+        hint="leave out what decides it alone, or join rare values in an expression",
+    )
 
 
 _FITTERS = {"linear": _linear, "logistic": _logistic, "cox": _cox}

@@ -4,8 +4,9 @@ Of one aggregate, with the true value tᵍ and the estimate eᵍ of a group g:
 
 - relative error: Σ|eᵍ − tᵍ| / Σ|tᵍ|. A count or sum of a group that one side lacks is 0, so all
   groups of truth and estimate are added up; other aggregates are compared where both have a value.
-  Where counts are 0 throughout, the divisor is one record; where other aggregates are, there is no
-  relative error, unless the estimates are 0 as well.
+  Where true counts are 0 throughout, the divisor is one record; where other aggregates are, there
+  is no relative error. Nor is there one where truth and estimates are 0: a query that finds nobody
+  on either side is no success of the release, and would flatter the mean.
 - mean group error: the mean of |eᵍ − tᵍ| / |tᵍ| over the groups compared with tᵍ ≠ 0, as papers
   report it (Lee, Kim & Chung 2017, section 6). It is ruled by groups of one record.
 - equal: the share of the groups of both whose estimate is the truth.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,35 @@ if TYPE_CHECKING:
 BETWEEN = 0.1  # seconds from one look at a search to the next
 
 
-def telling(show: Callable[[str], None]) -> Notify:
+# The phases of a run, which has all of them in this order.
+PHASES = ("prepare", "search", "write", "verify", "evaluate", "compare", "publish")
+
+
+class Line:
+    """A line on a terminal with the time since the work began, which runs on while it stands."""
+
+    def __init__(self, show: Callable[[Any], None]) -> None:
+        self._show, self._began, self._text = show, time.monotonic(), ""
+
+    def tell(self, text: str) -> None:
+        """Put a line in place of the last."""
+        self._text = text
+        self._show(self)
+
+    def __rich__(self) -> str:
+        """What stands on the terminal now."""
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        from rich.markup import escape
+
+        return f"{escape(self._text)}, {minutes}:{seconds:02}"
+
+
+def telling(show: Callable[[str], None], phases: Sequence[str] = ()) -> Notify:
     """A listener that shows each phase, and now and then how far a search has come.
 
     Args:
         show: puts a line in place of the last.
+        phases: all that there will be in their order, which are then counted.
     """
     told = 0.0
 
@@ -30,7 +54,8 @@ def telling(show: Callable[[str], None]) -> Notify:
         now = time.monotonic()
         if found is None or now - told > BETWEEN:
             told = now
-            show(following(phase, found))
+            step = f"{phases.index(phase) + 1}/{len(phases)} " if phase in phases else ""
+            show(step + following(phase, found))
 
     return notify
 
@@ -60,7 +85,7 @@ def progress() -> Iterator[Notify]:
         from rich.console import Console
 
         with Console(stderr=True).status("starting") as status:
-            yield telling(status.update)
+            yield telling(Line(status.update).tell)
     else:
         yield telling(lambda line: None)
 

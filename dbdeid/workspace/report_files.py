@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from dbdeid.errors import DataError
 from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.report.around import Around
 from dbdeid.report.content.audience import Audience
 from dbdeid.report.manifest import SCHEMA, manifest
 from dbdeid.report.page import render
@@ -27,7 +28,7 @@ def write_record(
     path: Path,
     record: ReleaseRecord,
     audience: Audience,
-    files: Mapping[str, str] | None = None,
+    around: Around | None = None,
 ) -> Path:
     """Write the page of a record and its manifest beside it, both or none.
 
@@ -35,14 +36,14 @@ def write_record(
         path: of the page.
         record: of the release.
         audience: who will read it.
-        files: SHA-256 of the files of the release by name, which the manifest tells.
+        around: what page and manifest tell beside the record.
 
     Raises:
         DataError: they cannot be written, or another file is in the manifest's place.
     """
     beside = manifest_of(path)
     if beside is None:
-        return write_page(path, render(record, audience))
+        return write_page(path, render(record, audience, around))
     if beside == path:
         raise DataError(
             f"{path.name} is the name of a manifest", hint="name the page as in report.html"
@@ -53,7 +54,7 @@ def write_record(
             hint="choose another place with -o, or remove the file first",
         )
     with _writing(path), staging(None) as stage:
-        put_in_place([*pages(stage, path, record, audience, files or {})])
+        put_in_place([*pages(stage, path, record, audience, around or Around())])
     return path
 
 
@@ -166,7 +167,7 @@ def pages(
     final: Path,
     record: ReleaseRecord,
     audience: Audience,
-    files: Mapping[str, str],
+    around: Around,
 ) -> tuple[Finished, Finished]:
     """The report of a release and its manifest, written aside.
 
@@ -175,11 +176,11 @@ def pages(
         final: where the page belongs; the manifest has its name, with the ending `.json`.
         record: of the release.
         audience: who will read it.
-        files: SHA-256 of each file of the release by name, which the manifest tells beside that of
-            the page; empty where there is none.
+        around: what page and manifest tell beside the record; the manifest the SHA-256 of the page,
+            too, where there are files.
     """
-    page = _written(stage, final, render(record, audience))
-    known = {**files, final.name: page.sha256} if files else None
+    page = _written(stage, final, render(record, audience, around))
+    known = {**around.files, final.name: page.sha256} if around.files else None
     return page, _written(stage, final.with_suffix(".json"), manifest(record, audience, known))
 
 

@@ -402,6 +402,36 @@ LEGAL = tuple(
     }.items()
 )
 
+PUBLISHERS = tuple(
+    Case(name=f"a publisher {name}", spec={"publisher": given}, place=place, hint=hint)
+    for name, given, place, hint in (
+        ("that is text", "Hospital", "publisher: expects a mapping", "{key: value}"),
+        ("of nothing", {}, "publisher: publisher says nothing", "give name, licence or contact"),
+        ("of two lines", {"name": "a\nb"}, "publisher.name: not one line", "public page"),
+        (
+            "that turns the text",
+            {"licence": "CC \u202e BY"},
+            "publisher.licence: not one",
+            "public",
+        ),
+        ("as long as a text", {"name": "x" * 201}, "publisher.name: not one line", "public page"),
+        ("without an address", {"contact": "call us"}, "publisher.contact: neither", "https://"),
+        (
+            "with a password",
+            {"contact": "https://me:pw@h.example"},
+            "publisher.contact",
+            "https://",
+        ),
+        ("of script", {"contact": "javascript:alert(1)"}, "publisher.contact", "https://"),
+        (
+            "of a licence misspelt",
+            {"license": "MIT"},
+            "publisher.license",
+            "did you mean 'licence'?",
+        ),
+    )
+)
+
 TWO = (
     Case(
         name="k = 1 without a reason",
@@ -453,4 +483,4 @@ TWO = (
     ),
 )
 
-CASES = (*UNKNOWN, OF_A_QUERY, *MISSING, *TYPES, *ABSURD, *LEGAL, *TWO)
+CASES = (*UNKNOWN, OF_A_QUERY, *MISSING, *TYPES, *ABSURD, *LEGAL, *PUBLISHERS, *TWO)

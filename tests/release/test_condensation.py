@@ -248,7 +248,7 @@ def test_what_is_told_of_a_run_names_no_record() -> None:
     told = json.loads(json.dumps(result.to_dict()))
     assert told["synthetic"].keys() == {
         *("k", "clusters", "smallest", "largest", "strata", "response", "exact", "counts"),
-        *("calibrated", "gap", "merged", "trial", "shadows"),
+        *("calibrated", "gap", "merged", "trial", "shadows", "worse"),
     } | (told["synthetic"].keys() & {"nulls", "categories"})
     assert told["synthetic"]["strata"] == ["died"]
     assert told["classes"] == told["synthetic"]["clusters"]
@@ -358,9 +358,12 @@ def test_values_of_single_people_are_asked_about() -> None:
         dbdeid.run(spec(more={"columns": {"id, kind, far": "synthesize"}}))
     told = str(refused.value)
     assert "'kind' has 1 categories of fewer than 11 records" in told
-    assert "`pool: 2` keeps those of more" in told
+    assert "`pool: 1` keeps the most frequent, and calls the rest other" in told
     assert "'id' has another whole number in each record" in told
     columns = {"id": "drop", "kind": {"role": "synthesize", "pool": 2}, "far": "synthesize"}
+    with pytest.raises(SpecError, match="'kind' has 1 categories of fewer than 11 records"):
+        dbdeid.run(spec(more={"columns": columns}))  # other would be those nine
+    columns["kind"] = {"role": "synthesize", "pool": 1}
     warnings = dbdeid.run(spec(more={"columns": columns})).warnings
     assert any(text.startswith("far: 1 of its values lie far from all others") for text in warnings)
 

@@ -59,7 +59,7 @@ def test_chart_is_small_plain_svg_that_follows_the_page() -> None:
     svg = bar_chart([Bar("1", True, 3, 3), Bar("5–9", False, 1_200, 7_500)], "records")
     tree = ElementTree.fromstring(svg)
     assert tree.get("viewBox") == "0 0 340 48"
-    assert [text.text for text in tree.iter("text")] == ["1", "5–9", "3", "7,500"]
+    assert [text.text for text in tree.iter("text")] == ["1", "5–9", "3 < k", "7,500"]
     assert {path.get("fill") for path in tree.iter("path")} == {"var(--bad)", "var(--accent)"}
     assert not re.search(r"http|url\(|<style|<image|href", svg)
     assert set(re.findall(r'font-family="([^"]*)"', svg)) == {"inherit"}

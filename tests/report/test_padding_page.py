@@ -112,7 +112,7 @@ def test_moved_records_are_untruthful_at_the_top() -> None:
     ):
         page = text(moved(), audience)
         assert "untruthful" in page
-        assert page.index("untruthful") < page.index("What was released")
+        assert page.index("untruthful") < page.index("Promised")
         assert words in page
         assert "suppressed: none" in text(moved(), "public")
     assert "1,458" not in text(moved(), "public")

@@ -21,8 +21,8 @@ EVERY = {
     "protection": "How it is protected",
     "verification": "Promises and checks",
     "risk": "Risk before and after",
-    "loss": "Information loss",
-    "classes": "Class sizes",
+    "loss": "Metrics of loss",
+    "classes": "Classes by size",
     "search": "How it was found",
     "queries": "Query errors",
     "recipients": "The recipient's models",
@@ -87,12 +87,13 @@ def test_is_one_self_contained_well_formed_file(record: Any, audience: Any) -> N
 
 
 def test_shows_every_section_of_a_full_record() -> None:
-    assert sections(render(full())) == {"warnings": "Warnings", **EVERY}
+    front = {"warnings": "Warnings", "charts": "What decides"}
+    assert sections(render(full())) == {**front, **EVERY}
 
 
 def test_leaves_out_what_a_minimal_record_does_not_have() -> None:
     assert set(sections(render(minimal()))) == {"warnings", "protection", "glossary"}
-    assert set(sections(render(minimal(), "public"))) == {"protection", "glossary"}
+    assert set(sections(render(minimal(), "public"))) == {"rules", "protection", "glossary"}
 
 
 def test_public_leaves_out_search_queries_models_specification_and_the_risk_before() -> None:
@@ -201,7 +202,7 @@ def test_hostile_texts_change_no_tag() -> None:
         return text if kept & set(path) else HOSTILE + text
 
     record: dict[str, Any] = dict(full())
-    tame = with_texts(record, lambda path, text: text if kept & set(path) else "tame" + text)
+    tame = with_texts(record, lambda path, text: text if kept & set(path) else "ta * me" + text)
     for audience in ("internal", "public"):
         bad = with_texts(record, poison)
         for found in (bad, tame):
@@ -334,7 +335,7 @@ def test_paper_names_the_columns_that_stand_before_and_after(tmp_path: Path) -> 
     shares = [{"label": "30", "source": 0.25, "released": 0.5}]
     record = full() | {"distributions": [{"column": "age", "rows": shares}]}
     file.write_text(render(record), encoding="utf-8")
-    shown = "[...document.querySelectorAll('.beside summary')].map(s => s.innerText.trim())"
+    shown = "[...document.querySelectorAll('.beside caption b')].map(s => s.innerText.trim())"
     with browser(tmp_path / "profile") as page:
         page.load(file, 800, medium="print")
         names = page.evaluate(shown)

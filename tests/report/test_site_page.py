@@ -141,3 +141,31 @@ def test_no_word_of_it_is_broken_on_a_screen_or_a_phone(tmp_path: Path) -> None:
                 assert count <= len(text.split()), (width, text)
         page.load(file, 390)
         assert page.evaluate("document.querySelector('.releases tbody th').offsetWidth") > 300
+
+
+def test_what_rests_on_what_is_drawn_with_links_for_the_house_alone() -> None:
+    rows = [
+        row("a<b", full()),
+        row("clean", full(), upstream=("a<b",)),
+        row("by_year", full(), upstream=("clean", "a<b")),
+        row("later", None, upstream=("by_year",)),
+        row("alone", full()),
+    ]
+    page = render(rows, "internal")
+    svg = page[page.index("<svg") : page.index("</svg>")]
+    assert "clean rests on a&lt;b; by_year rests on clean, a&lt;b; later rests on by_year" in svg
+    assert re.findall(r'<a href="([^"]*)"><title>', svg) == [
+        "a&lt;b.html",
+        "clean.html",
+        "by_year.html",
+    ]
+    across = {name: int(x) for name, x in re.findall(r'<title>([^<]*)</title><rect x="(\d+)"', svg)}
+    assert across["a&lt;b"] < across["clean"] < across["by_year"] < across["later"]
+    assert "alone" not in svg
+    assert svg.count("<g>") == 1  # no page, no link
+    assert 'rests on <a href="clean.html">clean</a>' in page
+    assert "<svg" not in render(rows, "public")
+    assert "rests on" not in render(rows, "public")
+    assert "<svg" not in render(rows[:1], "internal")
+    circle = [row("a", full(), upstream=("b",)), row("b", full(), upstream=("a",))]
+    assert "<svg" in render(circle, "internal")

@@ -223,3 +223,25 @@ def test_without_a_fit_all_has_changed() -> None:
     assert told.changed_significance == told.changed_direction == told.outside == 1
     assert told.rmsz is told.error_ratio is None
     assert told.unfitted == 2
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_long_steps_that_go_astray_are_tried_again_shorter(seed: int) -> None:
+    """With its usual steps the library fails on the first, and is far from the maximum on the
+    second, of which it only warns."""
+    from dbdeid.methods.condensation.fit import cox  # which halves each step that loses
+
+    draw = np.random.default_rng(seed)
+    number = 4000
+    age = draw.normal(64, 10, number)
+    kappa = np.exp(draw.normal(0, 0.7, number))
+    lambda_ = np.exp(draw.standard_t(3, number) * 0.5) * 1.2
+    kappa *= np.where(draw.random(number) < 0.001, 20, 1)
+    risk = 0.09 * (age - 64) + 0.05 * np.minimum(kappa, 5) + 0.2 * np.minimum(lambda_, 5)
+    until = draw.exponential(20 / np.exp(risk))
+    end = draw.uniform(5, 12, number)
+    x, y, event = np.column_stack([age, kappa, lambda_]), np.minimum(until, end), until <= end
+    found = fit(Design("cox", ("age", "kappa", "lambda"), x, y, event.astype(float)))
+    other, _ = cox(x, y, event)
+    np.testing.assert_allclose(table(found)[:, 0], other.coefficients, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(table(found)[:, 1], other.errors, rtol=1e-3)

@@ -83,7 +83,7 @@ def test_averages_are_compared_where_both_have_one(session: Session) -> None:
 
 
 def test_without_truth_the_divisor_is_one_record(session: Session) -> None:
-    none = AggregateError("x", "count", 0, None, 0, 0, None, None)
+    none = AggregateError("x", "count", None, None, 0, 0, None, None)
     found = compared(session, {}, counts({("x", 1): 2.5}))
     assert (found.groups, found.lost, found.invented) == (0, 0, 1)
     assert found.aggregates == (AggregateError("x", "count", 2.5, None, 0, 2.5, None, None),)
@@ -93,12 +93,13 @@ def test_without_truth_the_divisor_is_one_record(session: Session) -> None:
     assert (found.groups, found.aggregates) == (0, (none,))
 
 
-def test_a_sum_of_nothing_has_no_relative_error_unless_it_is_estimated(session: Session) -> None:
+def test_a_sum_of_nothing_has_no_relative_error(session: Session) -> None:
     off = compared(session, {("x", 1): 0}, counts({("x", 1): 50}), "sum")
     assert off.relative_error is None
     assert off.aggregates[0].equal == 0
     right = compared(session, {("x", 1): 0, ("y", 1): None}, counts({("x", 1): 0}), "sum")
-    assert right.relative_error == 0
+    assert right.relative_error is None
+    assert right.aggregates[0].equal == 1
 
 
 @pytest.mark.parametrize(("least", "most", "within"), [(None, None, None), (3, None, 1)])

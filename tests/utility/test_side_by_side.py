@@ -15,6 +15,7 @@ from dbdeid.utility.fidelity.side_by_side import (
     MISSING,
     MOST_BINS,
     MOST_VALUES,
+    NOT_RELEASED,
     Row,
     side_by_side,
 )
@@ -30,7 +31,7 @@ def drawn(both: Both, family: str = "integer") -> list[tuple[str, float, float]]
 
 
 def test_categories_come_most_frequent_first_and_labels_are_spread() -> None:
-    both = Both(
+    both = Both(  # "a" is released as it is, and as "*"
         ["a", "a", "a", "b", "c", None] * FEW,
         ["a", "*", "*", "*", None, None] * FEW,
         {"*": ["a", "b"], "a": ["a"]},
@@ -61,13 +62,39 @@ def test_rare_categories_are_pooled() -> None:
     assert rows[-1][1] == sum(FEW + n for n in range(1, 20 - MOST_VALUES + 1)) / len(values)
 
 
+def test_labels_that_share_no_value_are_the_rows_in_their_order() -> None:
+    pieces = {"<18": [(0, 18)], "[18, 65)": [(18, 65)], ">=65": [(65, 120)], None: [(None, None)]}
+    both = Both([3, 17, 18, 64, 64, 65, 130, None], ["<18", ">=65", None], pieces, True, True)
+    assert drawn(both) == [
+        ("<18", 2 / 8, 1 / 3),
+        (">=65", 1 / 8, 1 / 3),
+        (MISSING, 1 / 8, 1 / 3),
+        (NOT_RELEASED, 4 / 8, 0),
+    ]
+    ends = Both([0.5, 1.0, 2.0], ["one", "more"], {"one": [(0.5, 0.5)], "more": [(1.0, 2.0)]}, True)
+    assert drawn(ends, "float") == [
+        ("one", 1 / 3, 1 / 2),
+        ("more", 1 / 3, 1 / 2),
+        (NOT_RELEASED, 1 / 3, 0),
+    ]
+    groups = {"vowel": ["a", "e"], "other": ["b", "c"], "rare": ["x"]}
+    both = Both(["a", "e", "e", "b"] * FEW + ["x", "y"], ["vowel", "other", "rare"], groups)
+    assert drawn(both) == [
+        ("vowel", 3 * FEW / (4 * FEW + 2), 1 / 3),
+        ("other", FEW / (4 * FEW + 2), 1 / 3),
+        ("1 other", 1 / (4 * FEW + 2), 1 / 3),
+        (NOT_RELEASED, 1 / (4 * FEW + 2), 0),
+    ]
+
+
 def test_whole_numbers_fall_into_bins_of_whole_width_and_intervals_are_spread() -> None:
-    both = Both(
+    both = Both(  # a third label, of weight 0, shares values with both
         [0, 1, 2, 59],
-        ["low", "low", "high", "high"],
-        {"low": [(0, 6)], "high": [(57, 60)]},
+        ["low", "low", "high", "high", "any"],
+        {"low": [(0, 6)], "high": [(57, 60)], "any": [(0, 60)]},
         True,
         True,
+        (1, 1, 1, 1, 0),
     )
     rows = drawn(both)
     assert len(rows) == 12
@@ -84,7 +111,9 @@ def test_dates_are_told_as_dates() -> None:
 
 
 def test_what_lies_beyond_the_source_counts_with_the_last_bin() -> None:
-    rows = drawn(Both([0.0, 1.0], ["far"], {"far": [(-10.0, 10.0)]}, True, False), "float")
+    pieces = {"far": [(-10.0, 10.0)], "near": [(0.0, 1.0)]}
+    both = Both([0.0, 1.0], ["far", "near"], pieces, True, False, (1, 0))
+    rows = drawn(both, "float")
     assert rows[0][2] == pytest.approx((10 + 1 / MOST_BINS) / 20)
     assert rows[-1][2] == pytest.approx((9 + 1 / MOST_BINS) / 20)
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 from handmade import Release, detail, failed, handmade
 
+from dbdeid.engine.engines import ENGINE
+from dbdeid.engine.expressions import identifier
+from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
+from dbdeid.verify.base import hygiene
 
 REPLACE = "SELECT * REPLACE ({}) FROM ward"
 
@@ -208,6 +212,21 @@ def test_a_definition_that_says_more() -> None:
         "'ward' has default on 'dx'; 'ward' has index on 'by_dx'; "
         "'ward' has not null constraint on 'sex'"
     )
+
+
+def test_an_index_alone() -> None:
+    assert failed(handmade().sql("CREATE INDEX by_dx ON ward (dx)").verify()) == {"definition"}
+
+
+@pytest.mark.parametrize("name", ['"a(b VARCHAR);"', 'a""(', "SELECT"])
+def test_names_that_look_like_a_definition(name: str) -> None:
+    # what stands before the columns is a name, or columns of another list
+    with ENGINE.open(None, read_only=False) as session:
+        place = sql(identifier(name))
+        session.execute(f"CREATE TABLE {place} (b VARCHAR)")
+        assert hygiene.definition(session, [session.relation(name)]).holds
+        session.execute(f"CREATE OR REPLACE TABLE {place} (b VARCHAR DEFAULT '(b VARCHAR);')")
+        assert not hygiene.definition(session, [session.relation(name)]).holds
 
 
 def test_constraints_and_a_generated_column() -> None:

@@ -48,7 +48,9 @@ def _total(found: Mapping[str, Any], refused: int) -> str:
     if refused == asked:
         return "no query was answered"
     error, within = found["mean_relative_error"], found["within_bounds"]
-    parts = ["no relative errors" if error is None else f"mean relative error {share(error)}"]
+    known = sum(query["relative_error"] is not None for query in found["queries"])
+    some = f" over {known} queries" if known < found["answered"] else ""
+    parts = ["no relative errors" if error is None else f"mean relative error {share(error)}{some}"]
     if within is not None:
         parts.append(f"{share(within)} of the true values within their bounds")
     over = f" over the {found['answered']} of {asked} queries that were answered" if refused else ""

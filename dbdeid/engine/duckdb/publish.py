@@ -41,6 +41,7 @@ def write_database(
     path: Path,
     tables: Mapping[str, Relation],
     views: Mapping[str, exp.Query],
+    files: Mapping[str, Path] | None = None,
 ) -> None:
     """Write verified tables, views of them and the public macros into a new database file.
 
@@ -52,6 +53,7 @@ def write_database(
         path: the file, which does not exist yet; what is passed on lies beside it meanwhile.
         tables: each table by the name it gets.
         views: queries of these names, by the name that each view gets.
+        files: of some tables, by the name, a Parquet file of their rows that was just written.
 
     Raises:
         DataError: the file cannot be written.
@@ -64,8 +66,9 @@ def write_database(
         statements = [*_opened(path), "BEGIN TRANSACTION"]
         for number, (name, table) in enumerate(tables.items()):
             columns = session.describe(table.table)
-            file = Path(folder) / f"{number}.parquet"
-            session.execute(_copy(table, columns, file))
+            if (file := (files or {}).get(name)) is None:
+                file = Path(folder) / f"{number}.parquet"
+                session.execute(_copy(table, columns, file))
             target = Relation(name, schema="main", catalog=_CATALOG)
             rows = _rows(str(file), columns)
             statements.append(sql(exp.Create(this=target.table, kind="TABLE", expression=rows)))

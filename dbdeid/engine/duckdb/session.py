@@ -363,12 +363,16 @@ class Session(Statements):
         publish.write_file(self, rows, path)
 
     def publish(
-        self, path: Path, tables: Mapping[str, Relation], views: Mapping[str, Query]
+        self,
+        path: Path,
+        tables: Mapping[str, Relation],
+        views: Mapping[str, Query],
+        files: Mapping[str, Path],
     ) -> None:
         """Write verified tables, views of them and the public macros into a new database file."""
         from dbdeid.engine.duckdb import publish
 
-        publish.write_database(self, path, tables, views)
+        publish.write_database(self, path, tables, views, files)
 
     def is_release(self) -> bool:
         """Whether the owner's database is a published release: it holds no more than one does."""

@@ -3,6 +3,9 @@
 The released records of a cluster exchange values of one attribute, so that no value is new and no
 cluster changes what it holds. A swap is accepted while it brings the sums that the declared models
 are fitted from closer to those of the original records.
+
+Sums may come closer, and the models not: where no swap mends some of them, others are given up for
+little. So the models are fitted before and after, and the better records are kept.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numpy as np
 
 from dbdeid.data.records import Bools, Floats, Ints
 from dbdeid.errors import DataError
+from dbdeid.methods.condensation.refitted import Refitted
 from dbdeid.methods.condensation.statistics import Cell, Model, Statistics, statistics
 
 __all__ = ["Cell", "Model", "Swapped", "calibrate"]
@@ -37,12 +41,20 @@ class Swapped:
         before: root mean square of their differences from the originals' before the swaps, in
             units of the noise of sampling: a fresh sample of people has about 1.
         after: the same after the swaps; never more.
+        rmsz: how far the coefficients of the models are off without the swaps and with them. Where
+            they make it worse, every record has its own values back.
     """
 
     places: tuple[Ints, ...]
     statistics: int
     before: float
     after: float
+    rmsz: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def better(self) -> bool:
+        """Whether the swaps are of use, and kept."""
+        return self.rmsz[1] <= self.rmsz[0]
 
 
 def calibrate(
@@ -76,9 +88,10 @@ def calibrate(
     # Not needed by who only imports, and slow to load.
     from threadpoolctl import threadpool_limits
 
-    places = np.tile(np.arange(len(clusters)), (attributes, 1))
+    own = np.tile(np.arange(len(clusters)), (attributes, 1))
     if not models:
-        return Swapped(tuple(places), 0, 0.0, 0.0)
+        return Swapped(tuple(own), 0, 0.0, 0.0)
+    places = own.copy()
     kept = statistics(models, clusters, frozen)
     _refuse_few(kept)
     with threadpool_limits(1, user_api="blas"):
@@ -100,8 +113,11 @@ def calibrate(
                 progress(done)
         gap = kept.gap(values)
         after = float(gap @ gap)
+        refitted = Refitted(models)
+        rmsz = refitted.rmsz(own), refitted.rmsz(places)
     root = max(len(gap), 1)
-    return Swapped(tuple(places), kept.number, (before / root) ** 0.5, (after / root) ** 0.5)
+    told = kept.number, (before / root) ** 0.5, (after / root) ** 0.5, rmsz
+    return Swapped(tuple(places if rmsz[1] <= rmsz[0] else own), *told)
 
 
 def _refuse_few(kept: Statistics) -> None:

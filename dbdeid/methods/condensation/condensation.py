@@ -121,8 +121,9 @@ def plan(
         categories=tuple(
             c.name for c, levels in zip(codes.columns, codes.levels, strict=True) if levels
         ),
-        calibrated=swapped.statistics if swapped else 0,
-        gap=swapped.after if swapped else 0.0,
+        calibrated=swapped.statistics if swapped and swapped.better else 0,
+        gap=swapped.after if swapped and swapped.better else 0.0,
+        worse=swapped.rmsz if swapped and not swapped.better else None,
         trial=tried,
         shadows=attacked,
     )

@@ -28,6 +28,8 @@ class Synthetic(Details):
         calibrated: how many statistics of the recipient's models were brought near; 0: none.
         gap: how far they are from those of the source then, as a root mean square in units of the
             noise of sampling.
+        worse: how far the coefficients of the declared models were off, without calibration and
+            with it, where that made it worse and was left out; None: it was not.
         trial: an attack on records that were synthesized from a random half; None where the records
             are too few for one.
         shadows: the attack of who knows the method, on releases of random halves; None where the
@@ -47,6 +49,7 @@ class Synthetic(Details):
     categories: tuple[str, ...]
     calibrated: int
     gap: float
+    worse: tuple[float, float] | None
     trial: Attempt | None
     shadows: Shadowed | None
 

@@ -38,10 +38,11 @@ def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
         if c.spec.reason:
             continue
         if _named(c):
-            rare, common = _categories(c, FEW_RECORDS, session)
+            least = max(FEW_RECORDS, synthesis.recipe.k if c.name in synthesis.strata else 0)
+            rare, keep = _categories(c, FEW_RECORDS, session, least)
             if rare and prepared.rows >= FEW_ROWS:
-                keep = f"`pool: {common}` keeps those of more, and calls the rest other"
-                hint = keep if _can_pool(c, common) else "drop the column"
+                pooled = f"`pool: {keep}` keeps the most frequent, and calls the rest other"
+                hint = pooled if _can_pool(c, keep) else "drop the column"
                 yield prepared.bound.file.mistake(
                     f"column {c.name!r} has {rare:,} categories of fewer than {FEW_RECORDS} "
                     "records, which would be released as they are: they tell of single people",
@@ -73,17 +74,21 @@ def _named(c: BoundColumn) -> bool:
     return c.released_type == "VARCHAR"
 
 
-def _can_pool(c: BoundColumn, common: int) -> bool:
-    return common > 0 and c.column.family in ("text", "enum")
+def _can_pool(c: BoundColumn, keep: int) -> bool:
+    return keep > 0 and c.column.family in ("text", "enum")
 
 
-def _categories(c: BoundColumn, few: int, session: Session) -> tuple[int, int]:
-    """How many categories are released that fewer records have, and how many more have."""
-    values = {"few": few, "most": c.spec.pool}
-    rare, common = session.row(
+def _categories(c: BoundColumn, few: int, session: Session, least: int) -> tuple[int, int]:
+    """How many categories are released that fewer records have, and how many could be kept.
+
+    Of those that could, none is so rare, nor are the others together: they are of at least `least`
+    records.
+    """
+    values = {"few": few, "least": least, "most": c.spec.pool}
+    rare, keep = session.row(
         step("review/rare_categories", {"rel": SOURCE}, {"col": [c.name]}, values)
     )
-    return int(rare), int(common)
+    return int(rare), int(keep)
 
 
 def notes(prepared: Prepared, session: Session) -> Iterator[str]:
@@ -103,12 +108,12 @@ def notes(prepared: Prepared, session: Session) -> Iterator[str]:
     yield from _uncalibrated(prepared)
     for c in prepared.bound.released:
         if _named(c):
-            rare, common = _categories(c, k, session)
+            rare, keep = _categories(c, k, session, k)
             if rare:
-                others = f"; `pool: {common}` would keep the others" if _can_pool(c, common) else ""
+                pooled = f"; `pool: {keep}` would keep those of more" if _can_pool(c, keep) else ""
                 yield (
                     f"{c.name}: {rare} of its categories are those of fewer than {k} records, and "
-                    f"are released as they are{others}"
+                    f"are released as they are{pooled}"
                 )
         elif c.column.family in MEASURED:
             lonely = _lonely(c, session)
@@ -165,6 +170,13 @@ def tried(outcome: Outcome) -> Iterator[str]:
             f"the statistics of the declared models are still {made.gap:.2g} standard errors of "
             "sampling from those of the source: clusters are too small, or columns determine each "
             "other; look at how the models came out"
+        )
+    if made.worse is not None:
+        without, with_ = made.worse
+        yield (
+            f"calibration was left out: the declared models are closer to the source's without it "
+            f"(rmsz {without:.2g}, and {with_:.2g} with it); columns determine each other, as a "
+            "year and a time until the same end do"
         )
     if made.trial is not None and made.shadows is not None:
         yield from _membership(made.k, made.trial, made.shadows)

@@ -254,9 +254,11 @@ def _newton(reduced: Floats, basis: Floats, derivatives: Derivatives) -> Fit:
     for _ in range(_STEPS):
         step = np.linalg.lstsq(curvature, slope, rcond=None)[0]
         move = reduced @ step
-        # The likelihood is concave: a step that loses was too long, but for rounding.
+        # The likelihood is concave: a step that loses, or leads to no number, was too long, but
+        # for rounding.
         for _ in range(_STEPS):
-            tried = derivatives(score + move)
+            with np.errstate(all="ignore"):
+                tried = derivatives(score + move)
             if tried[0] >= height - 1e-10 * abs(height):
                 break
             step, move = step / 2, move / 2

@@ -99,6 +99,9 @@ class Statistics:
     Attributes:
         columns: of all models.
         risks: columns that depend on several others, after those in the place of their numbers.
+        means: of each column, and of each risk, the mean over the original records, which is
+            subtracted before products are made: a sum that swaps cannot mend, as that of a calendar
+            year, would come into all its products, times the means of the others.
         left: (s,) one column of each product.
         right: (s,) the other.
         scores: the parts of records in gradients, after the products.
@@ -111,6 +114,7 @@ class Statistics:
 
     columns: _Columns
     risks: tuple[_Part, ...]
+    means: Floats
     left: Ints
     right: Ints
     scores: tuple[_Part, ...]
@@ -178,6 +182,7 @@ class Statistics:
     def _of(self, values: Floats) -> Floats:
         """(s + scores, r) what (c, r) columns of records add to each, if they are of its set."""
         full = np.concatenate([values, *(risk.of(values) for risk in self.risks)])
+        full -= self.means[:, None]
         found = np.empty((self.number, values.shape[1]))
         products = found[: len(self.left)]
         np.multiply(full[self.left], full[self.right], out=products)
@@ -363,6 +368,9 @@ class _Builder:
         still = _Still(columns, self._risks, self._rows, clusters, frozen | {_NONE})
         risks = [risk.of(columns.source) for risk in self._risks]
         full = np.concatenate([columns.source, *risks])
+        means = full.mean(axis=1)
+        means[_ONES] = 0.0
+        full = full - means[:, None]
         kept = sorted(still.movable(self._products))
         aims = [
             _aim(full[left], full[right], left == _ONES, *self._rows[k]) for left, right, k in kept
@@ -374,6 +382,7 @@ class _Builder:
         return Statistics(
             columns,
             tuple(self._risks),
+            means,
             left,
             right,
             tuple(scores),

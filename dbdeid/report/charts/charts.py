@@ -142,7 +142,9 @@ def _edges(largest: int, k: int | None) -> list[int]:
 
 def _labelled(row: Bar, measure: str) -> JsonObject:
     value = row._asdict()[measure]
-    return {"sizes": row.sizes, "low": row.low, "value": value, "text": f"{value:,}"}
+    # in words too: colour alone is lost on paper, and to some readers
+    text = f"{value:,} < k" if row.low and value else f"{value:,}"
+    return {"sizes": row.sizes, "low": row.low, "value": value, "text": text}
 
 
 def slim(svg: str) -> str:

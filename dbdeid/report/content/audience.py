@@ -105,6 +105,7 @@ def public(record: ReleaseRecord) -> PublicRecord:
             if name in declared or name in emptied
         },
         verification=_verification(record.verification, record) if record.verification else None,
+        publisher=record.publisher,
         risk=None if after is None else PublicRiskChange(after=_told(PublicRisk, after)),
     )
 

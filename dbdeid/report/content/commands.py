@@ -20,18 +20,18 @@ def commands(record: Shown) -> dict[str, str] | None:
     exports = [n for n in record.exports if names_file(n) and not is_folder(PurePath(n))]
     if made_elsewhere and released.endswith(_FILES):
         exports = [released]
-    table, listed = _text(released), ", ".join(_text(name) for name in names)
+    table, listed = sql_text(released), ", ".join(sql_text(name) for name in names)
     file = next((name for name in exports if name.endswith(_FILES)), None)
-    relation = _text(file) if file else _name(released)
+    relation = sql_text(file) if file else sql_name(released)
     policy, subject = record.null_policy or "own_category", pseudonym_of(record)
     options = [f"--qi {shlex.quote(name)}" for name in names]
     more = ""
     if subject is not None:
         options.append(f"--subject {shlex.quote(subject)}")
-        more += f", subject := {_text(subject)}"
+        more += f", subject := {sql_text(subject)}"
     if policy != "own_category":
         options.append(f"--null-policy {policy}")
-        more += f", null_policy := {_text(policy)}"
+        more += f", null_policy := {sql_text(policy)}"
     found = {}
     if not made_elsewhere:  # which brings no macros along
         found["macros"] = (
@@ -40,7 +40,7 @@ def commands(record: Shown) -> dict[str, str] | None:
             f"SELECT deid.check({table}, [{listed}], {k}{more});"
         )
     if policy != "wildcard":
-        found["sql"] = _plain(relation, [_name(name) for name in names], policy, subject)
+        found["sql"] = _plain(relation, [sql_name(name) for name in names], policy, subject)
     if exports:
         words = ["dbdeid verify", shlex.quote(exports[0]), *options, f"--k {k}"]
         found["shell"] = _fill(words, "", "  ", end=" \\")
@@ -61,7 +61,7 @@ def _foreign(record: Shown) -> str | None:
 def _plain(relation: str, names: list[str], policy: str, subject: str | None) -> str:
     """The smallest class in SQL that every database speaks."""
     grouped = _fill(names, ",", "    ")
-    size = "count(*)" if subject is None else f"count(DISTINCT {_name(subject)})"
+    size = "count(*)" if subject is None else f"count(DISTINCT {sql_name(subject)})"
     if policy == "exclude":  # a row with a NULL would be a class of 0
         missing = _fill([f"{name} IS NULL" for name in names], " OR", "    ")
         size = f"CASE WHEN\n    {missing}\n  THEN 0 ELSE {size} END"
@@ -94,11 +94,11 @@ def _fill(parts: list[str], separator: str, indent: str, end: str = "") -> str:
     return "\n".join(lines)
 
 
-def _text(value: str) -> str:
+def sql_text(value: str) -> str:
     """A SQL text literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
-def _name(value: str) -> str:
+def sql_name(value: str) -> str:
     """A quoted SQL name."""
     return '"' + value.replace('"', '""') + '"'

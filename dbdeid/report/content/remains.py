@@ -78,7 +78,7 @@ def unique(record: Shown) -> str | None:
         return None
     singled, whole, who = _of(left, left.everything)
     kind = "synthetic records" if record.synthetic else who
-    apart = f", {_list(left.pseudonyms)} apart" if left.pseudonyms else ""
+    apart = f", {listed(left.pseudonyms)} apart" if left.pseudonyms else ""
     are = "is" if singled == 1 else "are"
     return f"{_part(singled, whole, kind)} {are} unique over {_all(left)}{_ends(left)}{apart}"
 
@@ -220,7 +220,7 @@ def _not_promised(record: Shown, audience: Audience) -> Iterator[str]:
         yield "counterfeit records count in these numbers, and a class may hold fewer real people"
     if left.pseudonyms:
         links = "links" if len(left.pseudonyms) == 1 else "link"
-        yield f"{_list(left.pseudonyms)} {links} the records of each person"
+        yield f"{listed(left.pseudonyms)} {links} the records of each person"
 
 
 def _of_synthetic(record: Shown, audience: Audience) -> Iterator[str]:
@@ -269,7 +269,7 @@ def _covered(left: Left, covered: Singled) -> Iterator[str]:
 
 def _uncounted(columns: Sequence[AsItIs | PublicAsItIs]) -> str:
     names = [c.column for c in columns if c.alone is None]
-    return f" (not counted alone, for there are many: {_list(names)})" if names else ""
+    return f" (not counted alone, for there are many: {listed(names)})" if names else ""
 
 
 def _certain(
@@ -286,7 +286,7 @@ def _certain(
     if not many:
         if accepted:
             yield (
-                f"no {_ONE[who]}'s {_list([name])} follows from the quasi-identifiers, though no "
+                f"no {_ONE[who]}'s {listed([name])} follows from the quasi-identifiers, though no "
                 "model promises that"
             )
         return
@@ -305,7 +305,7 @@ def _certain(
 
 def _reading(reading: Reading) -> str:
     """What follows of a sensitive attribute from how the release was made."""
-    name = " with ".join(_list([column]) for column in reading.columns)
+    name = " with ".join(listed([column]) for column in reading.columns)
     if reading.sound:
         return f"blocks tell nothing of {name} by their shape, also to who knows how they were made"
     who = "who knows the algorithm and everybody's quasi-identifiers"
@@ -336,7 +336,7 @@ def _inferred(record: ReleaseRecord) -> Iterator[str]:
         own = name.removesuffix(".right")
         if own == name or not own.startswith("inference.") or not (metrics[own] or 0) > 0:
             continue
-        column = _list([own.removeprefix("inference.")])
+        column = listed([own.removeprefix("inference.")])
         yield (
             "who learns from the release which values go with which quasi-identifiers guesses "
             f"{column} of {share(right)} of the people in it rightly, by their classes alone of "
@@ -358,15 +358,16 @@ def _part(some: int, whole: int, who: str) -> str:
     return f"{some:,} of {whole:,} {who} ({part(some, whole)})"
 
 
-def _list(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, without what cannot be printed."""
     # a name with a line break in it would write sentences of its own
     return ", ".join("".join(c if c.isprintable() else "�" for c in name) for name in names)
 
 
 def _some(names: Sequence[str]) -> str:
     if len(names) <= NAMED:
-        return _list(names)
-    return f"{_list(names[: NAMED - 1])} and {len(names) - NAMED + 1} more columns"
+        return listed(names)
+    return f"{listed(names[: NAMED - 1])} and {len(names) - NAMED + 1} more columns"
 
 
 # -- use --------------------------------------------------------------------------------------

@@ -206,7 +206,8 @@ def agreed(looked: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, 
 def _whose(shown: Sequence[Row], looked: Mapping[str, Any] | None, subject: object) -> list[Row]:
     """The columns that may tell whose record a record is: the likely ones, then identifiers."""
     likely = [name for name, _ in looked["subjects"]] if looked else []
-    order = {name: place for place, name in enumerate([subject, *likely])}
+    named = [subject] if isinstance(subject, str) else []
+    order = {name: place for place, name in enumerate([*named, *likely])}
     some = (r for r in shown if r.name in order or r.role == "identifier")
     return sorted(some, key=lambda row: (order.get(row.name, len(order)), row.number))
 

@@ -102,6 +102,26 @@ def masses(sides: Sides, columns: Sequence[ColumnPair], *, measured: bool) -> di
     }
 
 
+def labels(sides: Sides, compared: ColumnPair) -> dict[str, Query]:
+    """The values of the source, the labels of the release, and what each of these stands for.
+
+    Args:
+        sides: the source and the release.
+        compared: a column that the release labels.
+    """
+    before, after = sides.counted
+    number = literal(compared.number)
+
+    def own(table: Relation, *columns: str | Expr) -> Select:
+        return select(*columns).from_(table.table).where(column("number").eq(number.copy()))
+
+    return {
+        "source": own(before, "point", "text", "mass"),
+        "released": own(after, aliased(column("text"), "label"), "mass"),
+        "pieces": own(sides.pieces, "label", "low", "high", "leaf"),
+    }
+
+
 def _counted(table: Relation, compared: ColumnPair, *, label: bool = False) -> Select:
     """The mass of each value of a column, or of each label."""
     number = literal(compared.number)

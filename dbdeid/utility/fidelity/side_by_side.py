@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
-from dbdeid.utility.fidelity.distribution import masses
+from dbdeid.utility.fidelity.distribution import labels, masses
 from dbdeid.utility.fidelity.sides import ColumnPair, Sides
 
 MOST_VALUES = 12
 # Values of fewer records of the source are pooled: they would be those of single people.
 FEW = 11
 MOST_BINS = 20
-MISSING = "no value"
+MISSING, NOT_RELEASED = "no value", "not in the release"
 _UNITS: Mapping[str, Literal["D", "s"]] = {"date": "D", "timestamp": "s"}
 
 
@@ -33,7 +34,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The rows of one column; what is released is spread evenly over what it stands for."""
+    """The rows of one column: its released labels, where each value of the source fits but one.
+
+    Else its values or ranges, a label being spread evenly over what it stands for.
+    """
 
     column: str
     rows: tuple[Row, ...]
@@ -44,7 +48,7 @@ class SideBySide:
 
 
 def side_by_side(session: Session, sides: Sides, families: dict[str, str]) -> list[SideBySide]:
-    """Each column of both sides: its most frequent values, or bins of its numbers.
+    """Each column of both sides: its labels, its most frequent values, or bins of its numbers.
 
     Args:
         session: where the tables are.
@@ -52,15 +56,46 @@ def side_by_side(session: Session, sides: Sides, families: dict[str, str]) -> li
         families: of each column that is drawn, as the source types it.
     """
     return [
-        SideBySide(
-            c.name,
-            _binned(session, sides, c, families[c.name])
-            if c.measured
-            else _most_frequent(session, sides, c),
-        )
+        SideBySide(c.name, _rows(session, sides, c, families[c.name]))
         for c in sides.columns
         if c.name in families
     ]
+
+
+def _rows(session: Session, sides: Sides, compared: ColumnPair, family: str) -> tuple[Row, ...]:
+    found = _labelled(session, sides, compared) if compared.labelled else ()
+    if found:
+        return found
+    if compared.measured:
+        return _binned(session, sides, compared, family)
+    return _most_frequent(session, sides, compared)
+
+
+def _labelled(session: Session, sides: Sides, compared: ColumnPair) -> tuple[Row, ...]:
+    """At the released labels; nothing where they overlap, or are more numbers than can be drawn."""
+    known = [*session.rows(step("utility/fidelity/shares_at_labels", labels(sides, compared)))]
+    rest = [row for row in known if row[1] is None]
+    placed = [row for row in known if row[1] is not None]
+    if compared.measured:
+        if len(placed) > MOST_BINS:
+            return ()
+        placed.sort(key=lambda row: math.inf if row[2] is None else row[2])
+        pooled = []
+    else:
+        placed.sort(key=lambda row: (-row[3], -row[4], row[1]))
+        told = [row for row in placed if row[0] is None or row[5] >= FEW][:MOST_VALUES]
+        pooled = [row for row in placed if row not in told]
+        placed = told
+    rows = [Row(MISSING if label is None else str(label), s, r) for label, _, _, s, r, _ in placed]
+    if pooled:
+        rows.append(_sum(_rest(len(pooled)), pooled))
+    if rest:
+        rows.append(_sum(NOT_RELEASED, rest))
+    return tuple(rows)
+
+
+def _sum(label: str, rows: Sequence[tuple[Any, ...]]) -> Row:
+    return Row(label, math.fsum(row[3] for row in rows), math.fsum(row[4] for row in rows))
 
 
 def _most_frequent(session: Session, sides: Sides, compared: ColumnPair) -> tuple[Row, ...]:

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -63,6 +64,10 @@ DICTIONARY = (
 # Beside them, false in every row, where records have values of others.
 TRUTHFUL = Column("truthful", "BOOLEAN")
 MARKED = (*DICTIONARY, TRUTHFUL)
+
+# How a definition begins that DuckDB wrote: nothing but names stands before the columns.
+_NAME = r'(?:\w+|"(?:[^"]|"")*")'
+_NAMED = re.compile(rf"CREATE (?:TEMP )?TABLE (?:{_NAME}\.)*{_NAME}")
 
 _ORDERED = 100  # columns of a table of others by which its order is judged, at most
 
@@ -163,6 +168,8 @@ def _hidden_bits(session: Session, table: Relation) -> Iterator[str]:
 
 
 def _beyond_columns(session: Session, tables: Sequence[Relation]) -> Iterator[str]:
+    # A catalog of columns lists those of all system views, too, so it is asked only in doubt.
+    doubtful = [table for table in tables if not _plainly_defined(session, table)]
     places = [
         select(
             aliased(literal(number), "number"),
@@ -170,26 +177,41 @@ def _beyond_columns(session: Session, tables: Sequence[Relation]) -> Iterator[st
             aliased(literal(table.schema), "schema_name"),
             aliased(literal(table.name), "table_name"),
         )
-        for number, table in enumerate(tables)
+        for number, table in enumerate(doubtful)
     ]
-    found = session.rows(step("verify/definition", {"rel": union_all(*places)}))
-    for number, table in enumerate(tables):
+    found = session.rows(step("verify/definition", {"rel": union_all(*places)})) if places else []
+    for number, table in enumerate(doubtful):
         more = [(kind, part) for of, kind, part in found if of == number]
         yield from (f"{table.name!r} has {kind} on {part!r}" for kind, part in more)
-        plain = all(c.family in PLAIN or c.type in LISTS for c in table.columns)
-        if plain and not more and not _plainly_created(session, table):
+        if not more and _of_plain_types(table):
             yield f"{table.name!r} has a column with a collation or a storage option"
 
 
+def _of_plain_types(table: Relation) -> bool:
+    return all(c.family in PLAIN or c.type in LISTS for c in table.columns)
+
+
+def _plainly_defined(session: Session, table: Relation) -> bool:
+    """Whether DuckDB writes the definition as it does from names and types alone, without index."""
+    place = {"database": table.catalog, "schema": table.schema, "table": table.name}
+    return (
+        _of_plain_types(table)
+        and not session.row(step("verify/indexed", values=place))[0]
+        and _plainly_created(session, table)
+    )
+
+
 def _plainly_created(session: Session, table: Relation) -> bool:
-    """Whether DuckDB writes the table's definition as it does from names and types alone."""
     empty = select(*(aliased(_nothing(c), c.name) for c in table.columns))
-    probe = session.run(Step("verify_probe", empty.limit(0)))
+    probe = Relation("verify_probe", schema="main", catalog="temp")
+    session.fill(Step(probe.name, empty.limit(0)))
     try:
         bare = session.created(probe)
     finally:
         session.drop_temp(probe.name)
-    return session.created(table).endswith(bare[bare.index("(") :])
+    columns = bare[bare.index("(") :]
+    created = session.created(table)
+    return created.endswith(columns) and bool(_NAMED.fullmatch(created.removesuffix(columns)))
 
 
 def _nothing(column_: Column) -> Expr:

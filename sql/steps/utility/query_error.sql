@@ -55,10 +55,9 @@ SELECT
   COUNT(*) FILTER (WHERE estimates = 0) AS lost,
   COUNT(*) FILTER (WHERE truths = 0) AS invented,
   CASE
-    WHEN COUNT(*) = 0 OR SUM(gap) = 0 THEN 0
     WHEN SUM(ABS(truth)) FILTER (WHERE gap IS NOT NULL) > 0
       THEN SUM(gap) / SUM(ABS(truth)) FILTER (WHERE gap IS NOT NULL)
-    ELSE SUM(gap) / $unit
+    WHEN SUM(gap) > 0 THEN SUM(gap) / $unit
   END AS relative_error,
   AVG(gap / ABS(truth)) FILTER (WHERE truth <> 0) AS mean_group_error,
   COALESCE(SUM(truth), 0) AS true_total,

@@ -16,6 +16,7 @@ from dbdeid.data.records import Bools, Floats, Ints
 from dbdeid.errors import DataError
 from dbdeid.methods.condensation.calibration import Cell, Model, Swapped, calibrate
 from dbdeid.methods.condensation.fit import Fit, cox, linear, logistic
+from dbdeid.methods.condensation.refitted import Refitted
 from dbdeid.methods.condensation.statistics import statistics
 
 DEAD = 9  # the attribute of the status, of all tables
@@ -172,6 +173,10 @@ def test_swaps_permute_inside_clusters(
         if attribute in frozen or attribute == 5:
             assert (places == np.arange(n)).all()
     assert swapped.after <= swapped.before
+    refitted = Refitted(case.models)
+    assert refitted.rmsz(np.array(swapped.places)) == min(swapped.rmsz)
+    assert refitted.rmsz(np.tile(np.arange(n), (6, 1))) == swapped.rmsz[0]
+    assert swapped.better == (swapped.rmsz[1] <= swapped.rmsz[0])
     again = run()
     assert again.before == swapped.before
     assert again.after == swapped.after
@@ -318,3 +323,67 @@ def test_progress_is_told_after_each_round() -> None:
         progress=told.append,
     )
     assert told == [1, 2, 3, 4, 5]
+
+
+def calendar(number: int, rng: np.random.Generator) -> tuple[Model, Ints]:
+    """A Cox model of an age and of the year in which patients came, who are seen until 1995.
+
+    The synthetic records have moved by a little, as those that are drawn anew have.
+    """
+    year, age = rng.uniform(1975, 1994, number), rng.normal(65, 10, number)
+    until = rng.exponential(9 / np.exp(0.03 * (age - 65) - 0.04 * (year - 1985)))
+    time, died = np.minimum(until, 1995 - year), (until <= 1995 - year).astype(float)
+    order = np.lexsort([year, died])
+    clusters = np.empty(number, dtype=np.int64)
+    clusters[order] = np.arange(number) // 100
+    drawn = [values[shuffled(clusters, rng)] for values in (year, age, time)]
+    drawn = [values + rng.normal(0, values.std() / 50, number) for values in drawn]
+    source = (year, age, time, died)
+    cells = [Cell(i, *both) for i, both in enumerate(zip(source, [*drawn, died], strict=True))]
+    rows = np.ones(number, dtype=bool)
+    return Model("cox", cells[2], cells[3], (cells[0], cells[1]), (rows, rows)), clusters
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_calendar_year_is_a_covariate_like_others(seed: int) -> None:
+    """Its sum, which swaps do not change, is large beside what it varies by."""
+    model, clusters = calendar(1500, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    swapped = calibrate([model], clusters, frozenset({3}), 4, rng)
+    assert swapped.better
+    assert swapped.rmsz[1] < swapped.rmsz[0] / 2
+
+
+def test_models_are_refitted_as_they_are_told(shared: Path) -> None:
+    """By the libraries that what is told to people is fitted with."""
+    from dbdeid.utility import model_fit
+
+    rng = np.random.default_rng(0)
+    study = Study.of(recipient(shared, TABLES[0]), 100, rng)
+    places = np.tile(np.arange(len(study.clusters)), (DEAD + 1, 1))
+    for model in study.models:
+        both = []
+        for side, rows in enumerate(model.rows):
+            cells = [(c.source, c.synthetic)[side] for c in (model.response, *model.covariates)]
+            event = model.event and (model.event.source, model.event.synthetic)[side][rows]
+            x = np.column_stack([cell[rows] for cell in cells[1:]])
+            names = tuple(f"x{i}" for i in range(x.shape[1]))
+            both.append(
+                model_fit.fit(model_fit.Design(model.kind, names, x, cells[0][rows], event))
+            )
+        told = model_fit.summary([c for c in model_fit.compare(*both) if c.name in names])
+        assert told.unfitted == 0
+        assert Refitted([model]).rmsz(places) == pytest.approx(told.rmsz, rel=1e-3)
+
+
+def test_a_model_that_synthetic_records_do_not_tell_counts_as_far_off() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=40), rng.normal(size=40)
+    rows = np.ones(40, dtype=bool)
+    told = Model("linear", Cell(1, y, y), None, (Cell(0, x, x),), (rows, rows))
+    lost = Model("linear", Cell(1, y, y), None, (Cell(0, x, np.ones(40)),), (rows, rows))
+    nowhere = Model("linear", Cell(1, y, y), None, (Cell(0, x * np.nan, x),), (rows, rows))
+    own = np.tile(np.arange(40), (2, 1))
+    assert Refitted([told]).rmsz(own) == 0
+    assert Refitted([lost]).rmsz(own) == 10
+    assert Refitted([nowhere]).rmsz(own) == 0
