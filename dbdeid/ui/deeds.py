@@ -14,9 +14,10 @@ from dbdeid.ui.sheet.desk import Sheet, Stale
 from dbdeid.ui.views import columns_page
 
 LONGEST_QUERY = 20_000  # characters
+MOST_COMPARED = 12  # of k, and of shares
 # What a button may begin, and what it takes.
 BEGUN = (
-    *("check", "search", "frontier", "workload", "run", "trial", "report", "verify"),
+    *("check", "search", "around", "frontier", "workload", "run", "trial", "report", "verify"),
     *("releases", "hand_out", "query"),
 )
 
@@ -202,6 +203,8 @@ def _begin(room: Room, sheet: Sheet, fields: Fields) -> None:
         given["folder"] = str(room.inside(fields.one("folder")))
     if what == "search":
         given |= {"ks": fields.one("ks").strip(), "limits": _shares(fields.one("limits"))}
+        if any(text.count(",") >= MOST_COMPARED for text in given.values()):
+            raise DataError("these are too many to compare", hint=f"{MOST_COMPARED} at most")
     if what == "workload":
         given["trial"] = fields.one("trial") == "yes"
     if what == "query":

@@ -17,6 +17,8 @@ from pages import Browser
 from dbdeid.errors import DbdeidError, SpecError
 from dbdeid.spec.method_spec import METHODS
 from dbdeid.spec.yaml_text import load
+from dbdeid.ui.background.jobs import Job
+from dbdeid.ui.rooms import Room
 from dbdeid.ui.sheet import decisions, hierarchy_edits
 from dbdeid.ui.sheet.desk import Desk
 from dbdeid.ui.sheet.text_edits import comments
@@ -151,6 +153,7 @@ HOSTILE = (
     "‮evil‬`${alert(1)}`",
 )
 VOID = {"meta", "link", "input", "br", "img"}
+DRAWN = ("line", "circle", "polyline", "rect")
 
 
 class Strict(HTMLParser):
@@ -175,17 +178,17 @@ class Strict(HTMLParser):
                 assert value is not None
                 assert value.startswith("/")
                 assert not value.startswith("//")
-        if tag not in VOID and tag not in ("line", "circle"):
+        if tag not in VOID and tag not in DRAWN:
             self.open.append(tag)
         self.texts += [str(v) for k, v in given.items() if k in ("value", "aria-label")]
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("li", "p", "option", "line", "circle") and self.open[-1:] != [tag]:
+        if tag in ("li", "p", "option", *DRAWN) and self.open[-1:] != [tag]:
             return
         assert self.open.pop() == tag
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in ("line", "circle", *VOID)
+        assert tag in (*DRAWN, *VOID)
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data.strip())
@@ -200,6 +203,76 @@ def renamed(found: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
         one["why"] = HOSTILE[0]
     made["values"] = {names[n]: [[label, 30] for label in HOSTILE] for n in made["values"]}
     made["rows"] = [{names[n]: HOSTILE[1] for n in row} for row in made["rows"]]
+    return made
+
+
+def worked(room: Room, names: list[str]) -> dict[str, Job]:
+    """Work whose results are hostile: a check, a frontier, questions, and earlier releases."""
+    change = {"column": HOSTILE[3], "min_level": 2, "method": None}
+    found = {"query_error": None, "why": None}
+    check = {
+        "advice": list(HOSTILE),
+        "changes": [[change, {**change, "min_level": None}] for _ in HOSTILE],
+        "uniqueness": None,
+        "methods": [{**found, "method": HOSTILE[0], "declared": True, "loss": 0.1}],
+        "questions": list(HOSTILE),
+    }  # fmt: skip
+    policy = {name: list(HOSTILE) for name in names}
+    point = {
+        "risk": 0.5,
+        "loss": 0.5,
+        "kl": 1.0,
+        "classes": 3,
+        "smallest_class": 3,
+        "policy": policy,
+    }
+    frontier = {
+        "points": [{"point": 1, **point}, {"point": 2, **point, "risk": 0.9, "loss": 0.1}],
+        "columns": [{"name": name, "values": 9} for name in names],
+        "reference": {"safe_harbor": {"risk": 0.2, "loss": 0.9}},
+        "dominating_safe_harbor": 0,
+        "chosen": 1,
+        "risk": HOSTILE[0],
+        "utility": HOSTILE[1],
+        "search": "greedy",
+        "evaluated": 7,
+        "warnings": list(HOSTILE),
+    }  # fmt: skip
+    asked = {"name": HOSTILE[0], "groups": 2, "lost": 1, "invented": 0, "refused": HOSTILE[1]}
+    figures = dict.fromkeys(
+        ("relative_error", "within_bounds", "true_total", "estimated_total", "mean_relative_error")
+    )
+    workload = {"answered": 0, **figures, "queries": [{**asked, **figures}]}
+    before = {
+        "release": HOSTILE[2],
+        "created": "x",
+        "shared": 3,
+        "smallest": None,
+        "compared": False,
+    }
+    beside = {
+        "k": 5,
+        "found": [{**before, "reason": HOSTILE[3]}],
+        "words": list(HOSTILE),
+    }  # fmt: skip
+    run = {
+        "release": HOSTILE[0],
+        "created": "x",
+        "state": "published",
+        "k": 5,
+        "files": HOSTILE,
+        "beside": beside,
+    }
+    results = {
+        "check": check,
+        "frontier": frontier,
+        "workload": {"workload": workload},
+        "releases": {"releases": [run]},
+    }  # fmt: skip
+    version = room.desk.sheet().version
+    made = {what: Job(room.task(what), version) for what in results}
+    for what, job in made.items():
+        job.end("done", result=results[what])
     return made
 
 
@@ -229,6 +302,9 @@ def test_hostile_names_labels_and_words_script_nothing(browser: Browser) -> None
             assert set(HOSTILE[: len(own)]) <= {*page.texts}
         if name == "levels":
             assert set(HOSTILE) <= {*page.texts}
+    browser.room.jobs.last |= worked(browser.room, [*names.values()])
+    for name in ("tradeoff", "release"):
+        assert set(HOSTILE[:4]) <= {*Strict(browser.page(name)).texts}, name
     answer = browser.send("role", column="99", role=HOSTILE[1])
     Strict(answer.text)
     job = browser.begun("query", page="ask", sql=f"SELECT {HOSTILE[3]}")

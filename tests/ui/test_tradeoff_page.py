@@ -43,7 +43,7 @@ def test_the_grid_is_that_of_the_command(decided: Browser) -> None:
 
 def test_what_a_run_would_choose_and_five_records_before_and_after(decided: Browser) -> None:
     assert "Shown after a search" in decided.page("tradeoff")
-    job = decided.begun("search", page="tradeoff")
+    job = decided.begun("around", page="tradeoff")
     assert job.state == "done", job.error
     chosen = job.result["transformation"]  # type: ignore[index]
     page = decided.page("tradeoff")
@@ -68,6 +68,7 @@ def test_what_to_change_first_is_a_button(decided: Browser) -> None:
     decided.done("level", page="tradeoff", column=start[1], level=start[2], which="from")
     data = YAML(typ="safe").load(decided.room.desk.path)
     assert data["columns"]["age"]["min_level"] == int(start[2])
+    assert "Start age at level" not in decided.page("tradeoff")  # it was done
     found = re.search(
         r'name="column" value="(\d+)"><input type="hidden" name="role" value="drop">'
         r"<button>Drop (\w+)</button>",

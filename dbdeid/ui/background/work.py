@@ -250,6 +250,7 @@ WORK: Mapping[str, Callable[[Task, Notify], JsonObject]] = {
     "check": _check,
     "run": _run,
     "search": _search,
+    "around": _search,
     "frontier": _frontier,
     "workload": _workload,
     "query": _query,

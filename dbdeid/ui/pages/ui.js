@@ -134,7 +134,9 @@ function joined(onto) {
 const grip = target => target.closest ? target.closest("li[draggable]") : null;
 document.addEventListener("dragstart", event => {
   dragged = grip(event.target);
-  if (dragged) event.dataTransfer.effectAllowed = "link";
+  if (!dragged) return;
+  event.dataTransfer.effectAllowed = "move";
+  event.dataTransfer.setData("text/plain", " ");  // without anything, some browsers drag nothing
 });
 document.addEventListener("dragover", event => {
   const onto = grip(event.target);

@@ -15,7 +15,7 @@ from dbdeid.errors import DbdeidError
 from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.file import SpecFile
 from dbdeid.ui.sheet.desk import Sheet
-from dbdeid.ui.sheet.hierarchy_edits import files_beside
+from dbdeid.ui.sheet.hierarchy_edits import MOST_LISTED, files_beside
 from dbdeid.ui.sheet.levels import Levels, levels_of
 from dbdeid.ui.views.columns_page import names_of
 
@@ -206,8 +206,15 @@ def _section(
         spec.max_level,
         chosen,
         _fields(spec),
-        bool(levels) and spec.hierarchy is not None and spec.hierarchy.kind != "path",
+        isinstance(ladder, Levels) and _mergeable(ladder, spec),
     )
+
+
+def _mergeable(ladder: Levels, spec: ColumnSpec) -> bool:
+    """Whether its groups may be written into the specification: values of files stay there, and
+    many values would fill pages."""
+    kind = spec.hierarchy.kind if spec.hierarchy is not None else "path"
+    return kind == "groups" or (kind != "path" and len(ladder.values) <= MOST_LISTED)
 
 
 def _more(rest: Sequence[tuple[str, int]]) -> str:

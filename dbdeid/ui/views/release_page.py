@@ -106,7 +106,7 @@ def weighed(jobs: Jobs) -> Mapping[str, Any] | None:
         "unique": told,
         "questions": found.get("questions") or (),
         "warnings": found.get("warnings") or (),
-        "advice": found.get("advice") or (),
+        "advice": [one.replace("`", "") for one in found.get("advice") or ()],
         "undecided": [one["name"] for one in found.get("undecided") or ()],
     }
 

@@ -10,6 +10,7 @@ from dbdeid.data.figures import count, part, share
 from dbdeid.engine.session import Settings
 from dbdeid.spec.method_spec import METHODS
 from dbdeid.ui.background.jobs import Jobs
+from dbdeid.ui.sheet.decisions import entry_of
 from dbdeid.ui.sheet.desk import Sheet
 from dbdeid.ui.sheet.levels import Levels
 from dbdeid.ui.views import frontier
@@ -81,7 +82,8 @@ def view(
     settings: Settings,
 ) -> dict[str, Any]:
     """All that the page shows."""
-    found = _done(jobs, "search")
+    found, around = _done(jobs, "search"), _done(jobs, "around")
+    first = around or found
     chosen, of = _transformation(jobs)
     head, rows = _rows(sheet, looked, ladders, settings, chosen)
     checked = _done(jobs, "check")
@@ -90,9 +92,10 @@ def view(
         "searched": outcome(jobs, "search", sheet),
         "checked": outcome(jobs, "check", sheet),
         "grid": list(_grid(found, sheet)) if found else [],
-        "objective": found["objective"] if found else "loss",
-        "people": "subjects" if found and found["by_subject"] else "records",
-        "neighbours": list(_neighbours(found)) if found else [],
+        "objective": first["objective"] if first else "loss",
+        "people": "subjects" if first and first["by_subject"] else "records",
+        "around": outcome(jobs, "around", sheet),
+        "neighbours": list(_neighbours(around)) if around else [],
         "ks": KS,
         "limits": LIMITS,
         "methods": checked.get("methods") or () if checked else (),
@@ -177,21 +180,32 @@ def _k(sheet: Sheet) -> int:
 def _advised(
     checked: Mapping[str, Any], sheet: Sheet, looked: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, list[Button]]]:
-    """What to change first: each sentence of the check with the changes that it names."""
+    """What to change first: each sentence of the check with the changes that it names.
+
+    What was changed since is not advised again.
+    """
     names = names_of(sheet, looked)
     for words, some in zip(checked.get("advice") or (), checked.get("changes") or (), strict=True):
-        yield words, [one for change in some if (one := _button(change, names)) is not None]
+        left = [one for change in some if (one := _button(change, names, sheet)) is not None]
+        if left or not some:
+            yield words.replace("`", ""), left
 
 
-def _button(change: Mapping[str, Any], names: Sequence[str]) -> Button | None:
-    if change["method"] is not None:
-        return Button(f"Use {change['method']}", "method", (("method", change["method"]),))
+def _button(change: Mapping[str, Any], names: Sequence[str], sheet: Sheet) -> Button | None:
+    """The button of a change; None where it was made, or its column is gone."""
+    if (method := change["method"]) is not None:
+        made = sheet.file is not None and sheet.file.spec.method.name == method
+        return None if made else Button(f"Use {method}", "method", (("method", method),))
     name, level = change["column"], change["min_level"]
-    if name not in names:  # of a source that has other columns by now
+    entry = entry_of(sheet.data or {}, name)
+    if name not in names or entry.get("role", "quasi_identifier") != "quasi_identifier":
         return None
     column = ("column", str(names.index(name)))
     if level is None:
         return Button(f"Drop {name}", "role", (column, ("role", "drop")))
+    least = entry.get("min_level")
+    if isinstance(least, int) and least >= level:
+        return None
     fields = (column, ("level", str(level)), ("which", "from"))
     return Button(f"Start {name} at level {level}", "level", fields)
 
@@ -232,10 +246,10 @@ def _share(value: float | None) -> str:
 
 def _transformation(jobs: Jobs) -> tuple[Mapping[str, int] | None, str]:
     """The levels that were found last, and by what."""
-    some = [(jobs.last[w], w) for w in ("run", "search") if _done(jobs, w) is not None]
+    some = [(jobs.last[w], w) for w in ("run", "around") if _done(jobs, w) is not None]
     for job, what in sorted(some, key=lambda one: -one[0].started):
         found = job.result or {}
-        if what == "search" and found.get("transformation"):
+        if what == "around" and found.get("transformation"):
             return found["transformation"], "the last search"
         if what == "run" and found["result"]["transformation"]:
             return found["result"]["transformation"], "the last run"
