@@ -34,7 +34,7 @@ def test_every_metric_is_defined_and_of_the_releases_that_have_it(name: str) -> 
     (anchor,) = re.findall(rf"\[`{name}`\]\(#([\w-]+)\)", PAGE)
     headings = re.findall(r"^### (.+)$", PAGE, flags=re.MULTILINE)
     assert anchor in {re.sub(r"[^\w -]", "", h).strip().replace(" ", "-") for h in headings}
-    assert f"`{name}`" in (DOCS / "specification.md").read_text(encoding="utf-8")
+    assert f"`{name}`" in (DOCS / "specification" / "evaluation.md").read_text(encoding="utf-8")
 
 
 def test_no_other_metric_is_told() -> None:

@@ -1,4 +1,4 @@
-"""Binding: a spec held against its database. Every column found, every role given."""
+"""Validate a specification against its database: every column found, every role given."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import typer
 
 from dbdeid.cli import dbt, project, releases, roles, sign, sql, ui
 from dbdeid.cli.command import (
+    Every,
     Options,
     Trial,
     command,
@@ -41,14 +42,13 @@ app.add_typer(releases.releases_app, name="releases")
 # -- commands ------------------------------------------------------------------------------------
 
 Subject = Annotated[
-    str | None, typer.Option(metavar="COL", help="Count its distinct values: people, not rows.")
+    str | None, typer.Option(metavar="COL", help="Count people by this column, not rows.")
 ]
 Nulls = Annotated[
     Literal["own_category", "wildcard", "exclude"],
-    typer.Option(
-        "--null-policy", help="What a NULL in a quasi-identifier equals: NULL, all, none."
-    ),
+    typer.Option("--null-policy", help="What a NULL matches: other NULLs, everything, nothing."),
 ]
+Table = Annotated[str | None, typer.Argument(metavar="TABLE", help="The table in a database.")]
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")]
 
 
@@ -77,9 +77,10 @@ def demo(
 @command(app)
 def init(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, folder or database.")],
-    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
+    table: Table = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A new file for it, not the screen.")
+        Path | None,
+        typer.Option("-o", "--output", help="Write to this new file, not the terminal."),
     ] = None,
     *,
     options: Options,
@@ -104,7 +105,7 @@ def init(
 def check(
     spec: SpecPath,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Look closely at large data too; may take minutes.")
+        bool, typer.Option("--deep", help="Examine large data closely, too: may take minutes.")
     ] = False,
     *,
     options: Options,
@@ -153,7 +154,7 @@ def search(
         str | None, typer.Option(metavar="SHARE,…", help="Limits to try, as in 0,0.02,0.05.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to draw what was looked at.")
+        Path | None, typer.Option("--output", "-o", help="Write the page of the search here.")
     ] = None,
     histogram: dbt.HistogramPlace = None,
     options: Options,
@@ -161,7 +162,7 @@ def search(
     """Search without releasing anything: what a run would choose, and what is next to it.
 
     With lists, what each k and each limit would cost. Draws what was looked at as a page, by
-    default beside the spec; it is for inside the house.
+    default beside the spec; it is for internal use only.
 
     dbdeid search visits.yml
 
@@ -190,13 +191,13 @@ def search(
 def frontier(
     spec: SpecPath,
     *,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to draw it.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write.")] = None,
     options: Options,
 ) -> None:
     """Show the trade-offs of risk and loss that method policy can choose from.
 
     Keeps them as a private table, and draws them as a page, by default beside the spec; both are
-    for inside the house. Nothing is released.
+    for internal use only. Nothing is released.
 
     dbdeid frontier visits.yml
     """
@@ -222,14 +223,14 @@ def verify(
     source: Annotated[
         str, typer.Argument(metavar="SPEC|FILE|DIR|ADDRESS", help="A spec, or what was received.")
     ],
-    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
+    table: Table = None,
     *,
     qi: Annotated[list[str] | None, names("Quasi-identifiers")] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The smallest class accepted.")] = None,
     subject: Subject = None,
     null_policy: Nulls = "own_category",
     manifest: Annotated[
-        Path | None, typer.Option(metavar="JSON", help="Hold a file against its public manifest.")
+        Path | None, typer.Option(metavar="JSON", help="Check against this public manifest.")
     ] = None,
     signed_by: Annotated[
         Path | None, typer.Option(metavar="KEY", help="The public key that signed the manifest.")
@@ -311,11 +312,7 @@ command(app, name="test")(project.examine)
 
 @command(app)
 def evaluate(
-    spec: SpecPath,
-    *,
-    every: Annotated[bool, typer.Option("--all", help="All metrics, not the first five.")] = False,
-    trial: Trial = False,
-    options: Options,
+    spec: SpecPath, *, every: Every = False, trial: Trial = False, options: Options
 ) -> None:
     """Measure what a release lost.
 
@@ -342,12 +339,13 @@ def workload(
     spec: SpecPath,
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
     *,
-    queries: Annotated[int, typer.Option(min=1, max=100_000, help="How many.")] = 100,
-    dimensions: Annotated[int, typer.Option(min=1, help="Columns that each asks for.")] = 2,
+    queries: Annotated[int, typer.Option(min=1, max=100_000, help="Number of queries.")] = 100,
+    dimensions: Annotated[int, typer.Option(min=1, help="Columns in each query.")] = 2,
     selectivity: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of even data that each counts.")
+        float,
+        typer.Option(metavar="SHARE", help="Share of the records that each query selects."),
     ] = 0.05,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 7,
     options: Options,
 ) -> None:
     """Write random range queries for `evaluate`, one file each.
@@ -367,7 +365,7 @@ def workload(
 @command(app, foreign="source")
 def risk(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, folder or database.")],
-    table: Annotated[str | None, typer.Argument(metavar="TABLE", help="Its table.")] = None,
+    table: Table = None,
     *,
     qi: Annotated[list[str], names("Quasi-identifiers")],
     sensitive: Annotated[list[str] | None, names("Columns not to be learned")] = None,
@@ -458,7 +456,7 @@ def report(
     spec: SpecPath,
     *,
     audience: Annotated[
-        Literal["internal", "public"], typer.Option(help="Who will read it.")
+        Literal["internal", "public"], typer.Option(help="Who will read the page.")
     ] = "internal",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write it.")

@@ -55,7 +55,8 @@ class Options:
 
 
 T = TypeVar("T")
-Trial = Annotated[bool, typer.Option("--trial", help="Its trial, not what was made to publish.")]
+Trial = Annotated[bool, typer.Option("--trial", help="Use the trial, not the published release.")]
+Every = Annotated[bool, typer.Option("--all", help="All metrics, not the first five.")]
 INTERRUPTED = 130
 
 

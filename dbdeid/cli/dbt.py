@@ -26,9 +26,7 @@ def plan(
     *,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Its folder, made where it is missing, or a .csv file."
-        ),
+        typer.Option("--output", "-o", help="Its folder, created if missing, or a .csv file."),
     ] = None,
     histogram: HistogramPlace = None,
     options: Options,
@@ -66,7 +64,7 @@ def histogram(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")],
     *,
     dialect: Annotated[
-        str, typer.Option("--dialect", help="Of the warehouse, as in snowflake or bigquery.")
+        str, typer.Option("--dialect", help="SQL dialect of the warehouse, as in snowflake.")
     ] = "duckdb",
     table: Annotated[
         str | None,

@@ -30,9 +30,7 @@ Select = Annotated[
         help="Releases of the project: name, tag:x, path, state:modified, result:failed, +name+.",
     ),
 ]
-Exclude = Annotated[
-    list[str] | None, typer.Option(metavar="WORDS", help="Those that are left out.")
-]
+Exclude = Annotated[list[str] | None, typer.Option(metavar="WORDS", help="Releases to exclude.")]
 InProject = Annotated[
     Path | None, typer.Option("--project", metavar="DIR", help="The folder of the project.")
 ]
@@ -45,10 +43,10 @@ def run(
     exclude: Exclude = None,
     project: InProject = None,
     reuse: Annotated[
-        bool, typer.Option("--reuse", help="Apply the levels of the last run; search for none.")
+        bool, typer.Option("--reuse", help="Apply the levels of the last run without a search.")
     ] = False,
     trial: Annotated[
-        bool, typer.Option("--trial", help="Make it to look at, not to publish.")
+        bool, typer.Option("--trial", help="Make a trial, which is never published.")
     ] = False,
     spark_remote: Annotated[
         str | None,
@@ -125,7 +123,7 @@ def examine(
 def docs(
     *,
     audience: Annotated[
-        Literal["internal", "public"], typer.Option(help="Who will read it.")
+        Literal["internal", "public"], typer.Option(help="Who will read the page.")
     ] = "internal",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write it.")

@@ -72,9 +72,9 @@ def withdraw_release(
     *,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it stays in the book.")],
     run: Annotated[
-        str | None, typer.Option(metavar="ID", help="This run, not the last published one.")
+        str | None, typer.Option(metavar="ID", help="This run instead of the last published one.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every published run of it.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All published runs of it.")] = False,
     options: Options,
 ) -> None:
     """Withdraw a run that nobody ever got.

@@ -125,7 +125,7 @@ def sql(
     *,
     statement: Annotated[str | None, typer.Option("-c", help="SQL to run.")] = None,
     create: Annotated[
-        bool, typer.Option("--create", help="Make the database where it is missing.")
+        bool, typer.Option("--create", help="Create the database if it is missing.")
     ] = False,
     options: Options,
 ) -> None:

@@ -77,7 +77,7 @@ class Existing:
     public: Public
 
     def bound(self) -> Bound:
-        """The spec held against its database."""
+        """The specification, validated against its database."""
         return bind(self.file, self.work.session)
 
     def declared(self, bound: Bound) -> Declared:

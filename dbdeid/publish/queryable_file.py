@@ -148,7 +148,7 @@ class OpenFile:
                     hint=f"FROM {name}, or the name of its source",
                 )
         notes = [
-            f"{other} is taken for the source of {name}, which its file does not name"
+            f"{other} is read as the source of {name}: the file does not name its source"
             for other in taken
         ]
         return held, (name, *taken), notes
@@ -212,7 +212,7 @@ def opened(
 
 def _notes(held: _Held, target: Answerable) -> Iterator[str]:
     if target.truthful:
-        yield "bounds hold for the records released: the file does not tell of suppressed ones"
+        yield "bounds cover the released records only: how many were suppressed is not in the file"
     elif held.dictionary is None:
         yield "no bounds: without a dictionary, nothing says that values are those of the source"
     elif _numbered(held.release):

@@ -143,7 +143,8 @@ def _told(full: Bound) -> Iterator[str]:
     """Columns that leave uncounted, as the owner has explained them."""
     for c in full.released:
         if not is_counted(full, c):
-            yield f"{c.name}: released as it is, and not looked at: {c.spec.reason}"
+            reason = c.spec.reason
+            yield f"{c.name} is published unchanged and was not examined. Your reason: {reason}"
 
 
 def _write(run: _Run, whole: Prepared, written: Written, counts: Counts | None) -> None:

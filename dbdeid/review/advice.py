@@ -308,7 +308,8 @@ def _on_uniqueness(
         if needed[i] < MUCH * unique:
             return
         q = prepared.quasi_identifiers[i]
-        said = f"{q.name}: {_share(needed[i], unique)} of the unique records are unique only by it"
+        share = _share(needed[i], unique)
+        said = f"{q.name}: {share} of the unique records would not be unique without it"
         level, left = _level(q, i, uniques, unique, needed[i])
         if level is None:
             text = f"{said}; drop it, or give it a coarser hierarchy"

@@ -208,8 +208,9 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
             generalized = c.spec.role == "quasi_identifier"
             reasons.setdefault((c.spec.reason, generalized), []).append(c.name)
     for (reason, generalized), names in reasons.items():
-        how = "accepted" if generalized else "released as it is"
-        yield f"{', '.join(names)}: {how}: {reason}"
+        are = "is" if len(names) == 1 else "are"
+        what = f"{are} {'accepted' if generalized else 'published unchanged'}"
+        yield f"{', '.join(names)} {what}. Your reason: {reason}"
     if prepared.bound.spec.preset is not None:
         columns = [(c.name, c.spec) for c in prepared.bound.columns]
         yield from safe_harbor.notes(prepared.bound.spec.preset, columns)
@@ -339,7 +340,10 @@ def beforehand(prepared: Prepared, lattice: Lattice, session: Session) -> Iterat
     yield from method_of(prepared.bound).beforehand(prepared)
     names = [c.name for c in prepared.bound.columns if "homogeneity" in c.spec.accept]
     if names:
-        yield f"{', '.join(names)}: homogeneity accepted; a class may share one value"
+        yield (
+            f"{', '.join(names)}: you accept homogeneity, so all records of a class may share one "
+            "value; a model such as l_diversity rules that out"
+        )
     for q in prepared.quasi_identifiers:
         hierarchy, present = q.coding.hierarchy, int((q.coding.leaf >= 0).sum())
         if hierarchy.declared and FEW_LEAVES <= len(hierarchy.leaves) == present:

@@ -14,6 +14,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -28,6 +29,7 @@ SHOWN = (".md", ".yml", ".sql", ".csv", ".parquet", ".ipynb", ".svg", ".py")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
 _MARKED = re.compile(r"<!-- file: (\S+) -->\n```(\w+)\n")
 _COMMENT = re.compile(r"<!-- (?:transcript|python): .+? -->\n")
+_GLOSSARY = "glossary.md"
 _MATH = re.compile(r'<span class="arithmatex">\\\((.+?)\\\)</span>', re.DOTALL)
 
 
@@ -68,8 +70,51 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
     if not own.startswith("reference/"):
         markdown = _LINK.sub(led, markdown)
+    if own not in (_GLOSSARY, "CHANGELOG.md") and not own.startswith("reference/"):
+        markdown = _explained(markdown, posixpath.relpath(_GLOSSARY, folder_of(own)))
     markdown = _MARKED.sub(r'```\2 title="\1"\n', markdown)
     return _COMMENT.sub("", markdown)
+
+
+def folder_of(uri: str) -> str:
+    """The folder of a page in the site."""
+    return posixpath.dirname(uri) or "."
+
+
+@cache
+def _terms() -> dict[str, str]:
+    """The words of the glossary, longest first, with their places."""
+    text = (ROOT / "docs" / _GLOSSARY).read_text(encoding="utf-8")
+    words = re.findall(r"^### (.+)$", text, re.MULTILINE)
+    return {word: word.lower().replace(" ", "-") for word in sorted(words, key=len, reverse=True)}
+
+
+def _explained(markdown: str, glossary: str) -> str:
+    """Lead from the first use of each term in running text to its place in the glossary."""
+    left = dict(_terms())
+
+    def line_of(line: str) -> str:
+        for word, place in [*left.items()]:
+            plural = rf"(?<![\w-]){re.escape(word)}s?(?![\w-])"
+            # neither code nor a link, nor inside one that was just made
+            pieces = re.split(r"(`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]*>)", line)
+            for at in range(0, len(pieces), 2):
+                pieces[at], found = re.subn(
+                    plural, rf"[\g<0>]({glossary}#{place})", pieces[at], count=1, flags=re.I
+                )
+                if found:
+                    del left[word]
+                    line = "".join(pieces)
+                    break
+        return line
+
+    fenced, lines = False, []
+    for line in markdown.split("\n"):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        plain = not fenced and not re.match(r"\s*(#|```|\||<|    |!\[|>)", line)
+        lines.append(line_of(line) if plain else line)
+    return "\n".join(lines)
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -15,7 +15,7 @@ from dbdeid.workspace.progress_line import PHASES, Line, telling
 RUN = (
     "adult: 9 of 10 records released, 1 suppressed (10.0%)\n"
     "  not promised  hours leave as they are: hours alone singles out 5 of 31,134 records\n"
-    "  note          hours: released as it is: nobody knows another's weekly hours in the survey\n"
+    "  note          hours is published unchanged. Your reason: nobody knows another's hours\n"
     "  promises      verified, with 14.4% unique"
 )
 
@@ -33,7 +33,7 @@ def test_lines_are_wrapped_under_their_own_label(width: int) -> None:
     assert " ".join(laid_out(RUN, width).split()) == " ".join(RUN.split())  # no word is lost
     if width == 60:
         note = next(i for i, line in enumerate(lines) if line.startswith("  note"))
-        assert lines[note + 1].startswith(" " * 16 + "another's")
+        assert lines[note + 1].startswith(" " * 16 + "nobody knows")
 
 
 def test_only_a_terminal_gets_colours_and_only_where_they_are_wanted(

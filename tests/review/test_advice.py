@@ -123,7 +123,7 @@ def test_advice_names_what_makes_records_unique(looked: Looked) -> None:
     _, found = looked
     first = found["advice"][0]
     assert first.startswith("age: ")
-    assert "of the unique records are unique only by it" in first
+    assert "of the unique records would not be unique without it" in first
     share, level, gone = map(
         int,
         re.match(r"age: (\d+)% .* `min_level: (\d)`: (\d+)% are unique no more$", first).groups(),  # type: ignore[union-attr]

@@ -58,7 +58,7 @@ def test_columns_that_ask(name: str, role: str, answer: dict[str, str], words: s
     assert mistake.hint
     assert "secret" not in str(refused.value)
     warnings = checked({name: answer})["warnings"]
-    assert any(w.startswith(f"{name}: ") for w in warnings)
+    assert any(w.startswith((f"{name}: ", f"{name} is ")) for w in warnings)
     assert f"not {name}" in warnings[-1]
 
 
@@ -68,7 +68,8 @@ def test_a_sensitive_column_that_tells_people_apart_needs_a_reason() -> None:
         checked({"note": {"role": "sensitive", "accept": "homogeneity"}})
     answer = {"role": "sensitive", "accept": "homogeneity", "reason": "free words of the clinic"}
     assert (
-        "note: released as it is: free words of the clinic" in checked({"note": answer})["warnings"]
+        "note is published unchanged. Your reason: free words of the clinic"
+        in checked({"note": answer})["warnings"]
     )
 
 

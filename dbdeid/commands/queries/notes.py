@@ -29,7 +29,7 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
         if asked.target.truthful:
             yield "exact of the records released: all columns asked for are released as they are"
         if chooses(plan.query):
-            yield "records have another order than in the source: of equals, another may come first"
+            yield "records have another order than the source: of equals, another may be first"
         if rounds(plan.query, asked.target):
             yield (
                 "floating point is added up in the order of the records, which is another one in "
@@ -38,7 +38,7 @@ def of_plan(plan: Plan, text: str, asked: Asked, catalog: str) -> Iterator[str]:
     read = {name.lower() for name in names_of_tables(text, catalog)}
     joined = {t.name for t in asked.target.tables if t.name.lower() in read}
     for name in sorted(joined):
-        yield f"{name} is read as it is: no release protects it"
+        yield f"{name} is read unchanged: it is no release, and nothing protects it"
 
 
 def of_single(plan: Plan) -> Iterator[str]:

@@ -81,14 +81,14 @@ class Asked:
         if self.records is None or not self.suppressed:
             return
         one = self.suppressed == 1
-        were, they, them = ("was", "it is", "it") if one else ("were", "they are", "them")
+        were, they, them = ("was", "It is", "it") if one else ("were", "They are", "them")
         share = f"{self.suppressed:,} of {self.records:,} records {were} suppressed"
         if spread:
             yield f"{share}; counts and sums are spread over {them} like over those released"
         else:
             yield (
-                f"{share}: {they} in no number here, and bounds hold of the others only; "
-                f"{how} counts {them} too"
+                f"{share}. {they} not counted here, and bounds cover only the other "
+                f"{self.records - self.suppressed:,}; {how} counts {them} too"
             )
 
 

@@ -1,8 +1,8 @@
 """Which written values of a sensitive column are one, found apart from the methods.
 
 Two spellings are one value where nobody who reads a class could tell them apart by what they say:
-see `docs/specification.md`. The rule is that of the methods, and the code is another's; both read
-Unicode's table of letters that look alike.
+see `docs/specification/columns.md`. The rule is that of the methods, and the code is another's;
+both read Unicode's table of letters that look alike.
 """
 
 from __future__ import annotations

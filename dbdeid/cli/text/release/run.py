@@ -52,7 +52,7 @@ def _released(result: RunResult) -> str:
         *_lost(result),
         *_intervals(result),
         f"  generalized   {levels or what}" + (" (levels of its hierarchy)" if levels else ""),
-        f"  as it was     {raw}",
+        f"  unchanged     {raw}",
         f"  {_made(result)}",
         *_promised(result),
         promises(result),
@@ -62,7 +62,7 @@ def _released(result: RunResult) -> str:
     if result.policy is not None or result.masked is not None:
         lines = [line for line in lines if not line.startswith("  generalized ")]
     if not raw:
-        lines = [line for line in lines if not line.startswith("  as it was ")]
+        lines = [line for line in lines if not line.startswith("  unchanged ")]
     if by_subject:
         lines.insert(
             1,

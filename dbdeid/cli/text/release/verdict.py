@@ -84,8 +84,8 @@ def _hierarchy(column: Mapping[str, Any]) -> str:
 
 
 OF_A_FILE = (
-    "  note: nothing else is known of a file alone: other models, whose records they are, and "
-    "whether its cells are those that were released; verify its spec for these"
+    "  note: a file alone shows no more. Verify its spec to check other models, people instead of "
+    "rows, and whether the cells are those that were released"
 )
 
 
@@ -169,7 +169,7 @@ def demo(done: Demo) -> str:
         "   in these columns form a class; k is the size of the smallest, 1 is a unique record",
         _rows(done.risks),
         "",
-        "4. For inside the house: adult_preview, a view that follows the table as rows arrive",
+        "4. Internal use only: adult_preview, a view that follows the table as rows arrive",
         _rows(done.preview),
         "",
         "Look at",
