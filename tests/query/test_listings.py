@@ -23,6 +23,8 @@ FORMS = (
     "SELECT 'part', {k}, {a} FROM people {w} GROUP BY {k}",
     "SELECT {k} AS k, {l} AS l, {a} AS a FROM people {w} GROUP BY ROLLUP ({k}, {l})",
     "SELECT {k} AS k, {l} AS l, {a} AS a FROM people {w} GROUP BY CUBE ({k}, {l})",
+    "SELECT {k} AS k, {l} AS l, GROUPING({l}, {k}) AS g, {a} AS a FROM people "
+    "GROUP BY CUBE ({k}, {l})",
     "SELECT {k} AS k, {l} AS l, {a} AS a FROM people GROUP BY GROUPING SETS (({k}), ({l}), ())",
     "SELECT {k} AS k, COUNT(*) AS a FROM people {w} GROUP BY {k} UNION ALL "
     "SELECT {k}, COUNT(*) FROM people WHERE FALSE GROUP BY {k} ORDER BY a DESC",
@@ -62,6 +64,15 @@ A, B, ALL = ("A", 1, 0, 2), ("B", 0.5, 0, 1), (None, 1.5, 0, 3)
         (f"SELECT ward, {YOUNG} GROUP BY CUBE (ward) ORDER BY n DESC LIMIT 2", [ALL, A]),
         (f"SELECT ward AS w, {YOUNG} GROUP BY GROUPING SETS (w, ()) ORDER BY 1 OFFSET 2", [ALL]),
         (f"SELECT ward, {YOUNG} GROUP BY ROLLUP (1) HAVING COUNT(*) > 1 ORDER BY ward", [A, ALL]),
+        (
+            f"SELECT ward, GROUPING(ward) AS g, {YOUNG} GROUP BY ROLLUP (ward) ORDER BY g, n DESC",
+            [("A", 0, 1, 0, 2), ("B", 0, 0.5, 0, 1), (None, 1, 1.5, 0, 3)],
+        ),
+        (
+            f"SELECT ward, GROUPING(ward, cost) AS g, {YOUNG} WHERE ward = 'B' "
+            "GROUP BY CUBE (ward, cost) ORDER BY g",
+            [("B", 0, 0.5, 0, 1), ("B", 1, 0.5, 0, 1), (None, 2, 0.5, 0, 1), (None, 3, 0.5, 0, 1)],
+        ),
         (
             f"SELECT ward, {YOUNG} GROUP BY ward UNION ALL SELECT 'all' AS x, COUNT(*) FROM visits "
             "WHERE age > 0 GROUP BY x ORDER BY n, ward",
@@ -117,7 +128,8 @@ def test_sets_that_are_too_many_are_never_listed(session: Session, visits: Answe
             "SELECT age, COUNT(*) / SUM(COUNT(*)) OVER () AS p FROM visits GROUP BY ROLLUP (age)",
             "a window",
         ),
-        (f"SELECT ward, GROUPING(ward) AS g, {YOUNG} GROUP BY ROLLUP (ward)", "GROUPING"),
+        (f"SELECT ward, GROUPING(cost) AS g, {YOUNG} GROUP BY ROLLUP (ward)", "GROUPING of what"),
+        (f"SELECT ward, GROUPING(ward) + 1 AS g, {YOUNG} GROUP BY ROLLUP (ward)", "GROUPING"),
         (
             f"SELECT age, {YOUNG} GROUP BY CUBE (age, ward, cost, age + 1, age + 2, age + 3, -age)",
             "128 queries",

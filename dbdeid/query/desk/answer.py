@@ -36,6 +36,7 @@ from dbdeid.query.parse.reading import parse, read
 from dbdeid.query.parse.statement import query
 from dbdeid.query.parse.tables import parts_of
 from dbdeid.query.rewrite.counted import CountedRecords
+from dbdeid.query.rewrite.days import with_days
 from dbdeid.query.rewrite.dictionary import Assumed, Dictionary
 from dbdeid.query.rewrite.rewrite import SuppressedRecords, estimate, unexpected
 from dbdeid.query.rewrite.thresholds import Threshold, of_number, threshold_of, with_thresholds
@@ -120,6 +121,7 @@ class Desk:
         self, question: Question, target: Answerable, missing: SuppressedRecords | None
     ) -> Plan:
         refuse_wide(question)
+        question = with_days(question, target)
         refuse_unanswerable(self._session, question, target, self._told)
         more = question  # one group beyond those wanted tells whether any is left out
         if question.limit:
@@ -195,6 +197,7 @@ class Desk:
         self, parts: Listing, target: Answerable, missing: SuppressedRecords | None
     ) -> Plan:
         """Several questions, answered one below the other."""
+        parts = replace(parts, questions=tuple(with_days(q, target) for q in parts.questions))
         first, *_ = parts.questions
         names = columns(first)
         found: list[Assumed] = []
@@ -258,6 +261,7 @@ class Desk:
             question = of_number(read(inner, target))
             if question is None:
                 return None
+            question = with_days(question, target)
             asked = ((one, question.of(one)) for one in question.aggregates)
             rounded = any(is_rounded(one, own, target) for one, own in asked)
             if only_rounded and not rounded:

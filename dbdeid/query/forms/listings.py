@@ -9,7 +9,7 @@ from math import prod
 
 from sqlglot import exp
 
-from dbdeid.engine.expressions import column
+from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import bare, refused
 from dbdeid.query.parse.layers import with_terms
@@ -195,14 +195,35 @@ def _of_sets(select: exp.Select, target: Answerable) -> Iterator[Question]:
         yield read(select, target)
         return
     select.set("group", exp.Group(expressions=[term.copy() for term in every]))
+    left_out = dict(_groupings(select, every))
     whole = read(select, target)
     if any(one.among is not None or one.over is not None for one in whole.aggregates):
         raise refused("a window or a subquery beside ROLLUP, CUBE or GROUPING SETS")
     if len(whole.keys) != len(every):
         raise refused("ROLLUP, CUBE or GROUPING SETS of two columns that are the same")
     for one in sets:
-        wanted = [every.index(term) for term in one]
-        yield _narrowed(whole, sorted(set(wanted)))
+        wanted = {every.index(term) for term in one}
+        found = _narrowed(whole, sorted(wanted))
+        outputs = list(found.outputs)
+        for at, terms in left_out.items():
+            number = sum(1 << i for i, term in enumerate(reversed(terms)) if term not in wanted)
+            label = cast(exp.Literal.number(number), "BIGINT")
+            outputs[at] = Output(outputs[at].name, label=label)
+        yield replace(found, outputs=tuple(outputs))
+
+
+def _groupings(select: exp.Select, every: Sequence[exp.Expr]) -> Iterator[tuple[int, list[int]]]:
+    """The places of GROUPING in a SELECT list, where a constant is put, and of what it is."""
+    for at, item in enumerate(select.expressions):
+        node = bare(item.unalias())
+        if not isinstance(node, (exp.Grouping, exp.GroupingId)):
+            continue
+        terms = [bare(term) for term in node.expressions]
+        if any(term not in every for term in terms):
+            raise refused("GROUPING of what is not in GROUP BY", "name its keys as it has them")
+        name = item.alias or node.sql("duckdb")
+        item.replace(exp.alias_(exp.Literal.number(0), identifier(name)))
+        yield at, [every.index(term) for term in terms]
 
 
 def _narrowed(question: Question, places: Sequence[int]) -> Question:

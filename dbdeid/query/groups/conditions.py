@@ -278,7 +278,7 @@ def _side(node: exp.Expr, of: Held, rounded: Collection[str]) -> tuple[Interval,
 
 _KNOWN = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul),
-    *(exp.Div, exp.Round, exp.Floor, exp.Ceil, exp.Cast, exp.DataType, exp.Nullif),
+    *(exp.Div, exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Cast, exp.DataType, exp.Nullif),
 )
 
 

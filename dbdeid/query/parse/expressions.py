@@ -133,7 +133,7 @@ _INSTEAD = {
     **dict.fromkeys(
         ("ntile", "percentrank", "cumedist", "firstvalue", "lastvalue", "nthvalue"), OVER_GROUPS
     ),
-    "case": "give a number or NULL in each branch",
+    "case": "give a number or NULL in each branch, or a text or NULL in each",
     "star": "name columns, or read the released table itself in place of asking for the source",
 }
 

@@ -27,7 +27,10 @@ from dbdeid.query.parse.outputs import (
     as_mean,
     correlated,
     filtered_sum,
+    is_day,
+    is_text,
     operands,
+    texts_of,
 )
 from dbdeid.query.parse.question import (
     Aggregate,
@@ -196,8 +199,11 @@ class Groups:
             self.aggregates.append(found)
         return self.aggregates.index(found)
 
-    def shown(self, node: exp.Expr) -> exp.Expr:
-        """What an output shows of aggregates, over their placeholders."""
+    def shown(self, node: exp.Expr, *, text: bool = False) -> exp.Expr:
+        """What an output shows of aggregates, over their placeholders.
+
+        `text`: whether CASE may give text, with which nothing is computed.
+        """
         if isinstance(node, exp.Placeholder):
             return self._total(self.totals[node.name])
         if (variance := _squared(node)) is not None:
@@ -214,12 +220,17 @@ class Groups:
             node = as_case(node)
         if isinstance(node, exp.Div) and (mean := as_mean(node, self._or_zero)) is not None:
             return _where_there(*(self.shown(part) if part else None for part in mean))
-        made = node.copy()
+        made, texts = node.copy(), texts_of(node) if text else []
+        days = isinstance(node, (exp.Sub, exp.DateDiff))
         for old, part in zip(operands(made), operands(node), strict=True):
-            if not has_aggregate(part) and constant(part) is None:
+            given = any(part is one for one in texts)
+            plain = (
+                constant(part) is not None or (given and is_text(part)) or (days and is_day(part))
+            )
+            if not has_aggregate(part) and not plain:
                 what = f"{named(node)} of an aggregate and of what is no number"
                 raise refused(what, instead_of(node))
-            old.replace(self.shown(part))
+            old.replace(self.shown(part, text=given))
         if isinstance(made, exp.Div) and self._divides_none(made):
             zero = exp.Literal.number(0)
             made.set("expression", exp.Nullif(this=made.expression, expression=zero))

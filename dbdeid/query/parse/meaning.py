@@ -24,6 +24,11 @@ def is_number(argument: exp.Expr, question: Question, target: Answerable) -> boo
     return bool(_type(argument, question, target).is_type(*exp.DataType.NUMERIC_TYPES))
 
 
+def is_date(argument: exp.Expr, question: Question, target: Answerable) -> bool:
+    """Whether an expression of one record is a DATE."""
+    return bool(_type(argument, question, target).is_type(exp.DType.DATE))
+
+
 def is_decimal(argument: exp.Expr, question: Question, target: Answerable) -> bool:
     """Whether an expression of one record is a DECIMAL."""
     return bool(_type(argument, question, target).is_type(exp.DType.DECIMAL))

@@ -55,7 +55,7 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
         return list(_of_case(node))
     if isinstance(node, exp.Div) and constant(node.expression) == 0:
         raise refused("/ of an aggregate by 0", "divide by something else")
-    if isinstance(node, _ARITHMETIC):
+    if isinstance(node, (*_ARITHMETIC, exp.DateDiff)):
         return [node.this, node.expression]
     if isinstance(node, exp.Coalesce):
         return [node.this, *node.expressions]
@@ -79,6 +79,30 @@ def refuse_wide(question: Question) -> None:
     shown = [one.shown for one in question.outputs if one.shown is not None]
     if sum(1 for node in shown for _ in node.walk()) > MOST_SHOWN:
         raise refused("what SELECT shows of aggregates is too long", "ask several shorter queries")
+
+
+def is_day(node: exp.Expr) -> bool:
+    """Whether an expression is a date as it is written."""
+    node = bare(node)
+    of_text = isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal)
+    return of_text and node.to.this == exp.DType.DATE
+
+
+def texts_of(node: exp.Expr) -> list[exp.Expr]:
+    """What CASE gives where each of its branches gives text or NULL; [] of other nodes."""
+    case = as_case(node) if isinstance(node, exp.If) else node
+    if not isinstance(case, exp.Case) or case.this is not None:
+        return []
+    given = [branch.args["true"] for branch in case.args["ifs"]]
+    given += [case.args["default"]] if case.args.get("default") is not None else []
+    given = [one for one in given if not isinstance(bare(one), exp.Null)]
+    return given if all(is_text(one) or texts_of(bare(one)) for one in given) else []
+
+
+def is_text(node: exp.Expr) -> bool:
+    """Whether an expression is a text as it is written."""
+    node = bare(node)
+    return isinstance(node, exp.Literal) and node.is_string
 
 
 def as_case(node: exp.If) -> exp.Expr:

@@ -334,7 +334,7 @@ def _items(select: exp.Select, scope: Scope) -> list[Item]:
 
 def _output(made: Item, groups: Groups) -> Output:
     if made.aggregates:
-        return Output(made.name, shown=bare(groups.shown(made.expression)))
+        return Output(made.name, shown=bare(groups.shown(bare(made.expression), text=True)))
     key = groups.scope.scalar(made.expression, "SELECT")
     if not key.find(exp.Column):
         return Output(made.name, label=key)
