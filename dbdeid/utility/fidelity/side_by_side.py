@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,43 +51,45 @@ def side_by_side(session: Session, sides: Sides, families: dict[str, str]) -> li
         sides: the source and the release.
         families: of each column that is drawn, as the source types it.
     """
-    return [
-        SideBySide(
-            c.name,
-            _binned(session, sides, c, families[c.name])
-            if c.measured
-            else _most_frequent(session, sides, c),
-        )
-        for c in sides.columns
-        if c.name in families
-    ]
+    some = [c for c in sides.columns if c.name in families]
+    found: dict[int, list[Row]] = {c.number: [] for c in some}
+    for number, row in (
+        *_most_frequent(session, sides, [c for c in some if not c.measured]),
+        *_binned(session, sides, [c for c in some if c.measured], families),
+    ):
+        found[number].append(row)
+    return [SideBySide(c.name, tuple(found[c.number])) for c in some]
 
 
-def _most_frequent(session: Session, sides: Sides, compared: ColumnPair) -> tuple[Row, ...]:
-    both = masses(sides, [compared], measured=False)
+def _most_frequent(
+    session: Session, sides: Sides, some: Sequence[ColumnPair]
+) -> Iterator[tuple[int, Row]]:
+    if not some:
+        return
+    both = masses(sides, some, measured=False)
     query = step("utility/fidelity/shares_by_value", both, {}, {"most": MOST_VALUES, "few": FEW})
-    found = []
-    for value, place, source, released, members in session.rows(query):
+    for number, value, place, source, released, members in session.rows(query):
         label = _rest(members) if not place else MISSING if value is None else str(value)
-        found.append(Row(label, float(source), float(released)))
-    return tuple(found)
+        yield number, Row(label, float(source), float(released))
 
 
 def _rest(members: int) -> str:
     return f"{members:,} {'other' if members == 1 else 'others'}"
 
 
-def _binned(session: Session, sides: Sides, compared: ColumnPair, family: str) -> tuple[Row, ...]:
+def _binned(
+    session: Session, sides: Sides, some: Sequence[ColumnPair], families: Mapping[str, str]
+) -> Iterator[tuple[int, Row]]:
+    if not some:
+        return
     # the ends are found in the query: as constants of it they would stand in a log
-    both = masses(sides, [compared], measured=True)
-    values = {"whole": compared.whole, "most": MOST_BINS}
-    found = []
-    for start, stop, source, released in session.rows(
-        step("utility/fidelity/shares_in_bins", both, {}, values)
-    ):
-        label = MISSING if start is None else _range(start, stop, compared.whole, family)
-        found.append(Row(label, float(source), float(released)))
-    return tuple(found)
+    both = masses(sides, some, measured=True)
+    query = step("utility/fidelity/shares_in_bins", both, {}, {"most": MOST_BINS})
+    of = {c.number: c for c in some}
+    for number, start, stop, source, released in session.rows(query):
+        c = of[number]
+        label = MISSING if start is None else _range(start, stop, c.whole, families[c.name])
+        yield number, Row(label, float(source), float(released))
 
 
 def _range(start: float, stop: float, whole: bool, family: str) -> str:
