@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -55,20 +55,15 @@ def side_by_side(session: Session, sides: Sides, families: dict[str, str]) -> li
         sides: the source and the release.
         families: of each column that is drawn, as the source types it.
     """
-    return [
-        SideBySide(c.name, _rows(session, sides, c, families[c.name]))
-        for c in sides.columns
-        if c.name in families
-    ]
-
-
-def _rows(session: Session, sides: Sides, compared: ColumnPair, family: str) -> tuple[Row, ...]:
-    found = _labelled(session, sides, compared) if compared.labelled else ()
-    if found:
-        return found
-    if compared.measured:
-        return _binned(session, sides, compared, family)
-    return _most_frequent(session, sides, compared)
+    some = [c for c in sides.columns if c.name in families]
+    found = {c.number: list(_labelled(session, sides, c)) if c.labelled else [] for c in some}
+    others = [c for c in some if not found[c.number]]
+    for number, row in (
+        *_most_frequent(session, sides, [c for c in others if not c.measured]),
+        *_binned(session, sides, [c for c in others if c.measured], families),
+    ):
+        found[number].append(row)
+    return [SideBySide(c.name, tuple(found[c.number])) for c in some]
 
 
 def _labelled(session: Session, sides: Sides, compared: ColumnPair) -> tuple[Row, ...]:
@@ -98,31 +93,35 @@ def _sum(label: str, rows: Sequence[tuple[Any, ...]]) -> Row:
     return Row(label, math.fsum(row[3] for row in rows), math.fsum(row[4] for row in rows))
 
 
-def _most_frequent(session: Session, sides: Sides, compared: ColumnPair) -> tuple[Row, ...]:
-    both = masses(sides, [compared], measured=False)
+def _most_frequent(
+    session: Session, sides: Sides, some: Sequence[ColumnPair]
+) -> Iterator[tuple[int, Row]]:
+    if not some:
+        return
+    both = masses(sides, some, measured=False)
     query = step("utility/fidelity/shares_by_value", both, {}, {"most": MOST_VALUES, "few": FEW})
-    found = []
-    for value, place, source, released, members in session.rows(query):
+    for number, value, place, source, released, members in session.rows(query):
         label = _rest(members) if not place else MISSING if value is None else str(value)
-        found.append(Row(label, float(source), float(released)))
-    return tuple(found)
+        yield number, Row(label, float(source), float(released))
 
 
 def _rest(members: int) -> str:
     return f"{members:,} {'other' if members == 1 else 'others'}"
 
 
-def _binned(session: Session, sides: Sides, compared: ColumnPair, family: str) -> tuple[Row, ...]:
+def _binned(
+    session: Session, sides: Sides, some: Sequence[ColumnPair], families: Mapping[str, str]
+) -> Iterator[tuple[int, Row]]:
+    if not some:
+        return
     # the ends are found in the query: as constants of it they would stand in a log
-    both = masses(sides, [compared], measured=True)
-    values = {"whole": compared.whole, "most": MOST_BINS}
-    found = []
-    for start, stop, source, released in session.rows(
-        step("utility/fidelity/shares_in_bins", both, {}, values)
-    ):
-        label = MISSING if start is None else _range(start, stop, compared.whole, family)
-        found.append(Row(label, float(source), float(released)))
-    return tuple(found)
+    both = masses(sides, some, measured=True)
+    query = step("utility/fidelity/shares_in_bins", both, {}, {"most": MOST_BINS})
+    of = {c.number: c for c in some}
+    for number, start, stop, source, released in session.rows(query):
+        c = of[number]
+        label = MISSING if start is None else _range(start, stop, c.whole, families[c.name])
+        yield number, Row(label, float(source), float(released))
 
 
 def _range(start: float, stop: float, whole: bool, family: str) -> str:
