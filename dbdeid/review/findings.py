@@ -208,9 +208,9 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
             generalized = c.spec.role == "quasi_identifier"
             reasons.setdefault((c.spec.reason, generalized), []).append(c.name)
     for (reason, generalized), names in reasons.items():
-        are = "is" if len(names) == 1 else "are"
-        what = f"{are} {'accepted' if generalized else 'published unchanged'}"
-        yield f"{', '.join(names)} {what}. Your reason: {reason}"
+        are = " is" if len(names) == 1 else " are"
+        what = ": accepted by you" if generalized else f"{are} published unchanged"
+        yield f"{', '.join(names)}{what}. Your reason: {reason}"
     if prepared.bound.spec.preset is not None:
         columns = [(c.name, c.spec) for c in prepared.bound.columns]
         yield from safe_harbor.notes(prepared.bound.spec.preset, columns)
