@@ -455,7 +455,7 @@ def test_a_release_answers_what_its_source_was_asked(released: Path) -> None:
         assert sorted(map(str, answer["rows"])) == sorted(map(str, found["rows"]))
     told = call("query", "a.duckdb", QUERY).stdout
     assert "n_lower" in told
-    assert "note: people is taken for the source of a" in told
+    assert "note: people is read as the source of a" in told
     refused = call("query", "a.yml", "SELECT name FROM people")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "name, which is not released" in refused.stderr

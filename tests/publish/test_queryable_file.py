@@ -223,7 +223,7 @@ def test_the_source_may_have_any_one_name(release: Release, asked: str) -> None:
     found = dbdeid.query("out.duckdb", f"{common} SELECT COUNT(*) AS n {source}")
     plain = dbdeid.query("out.duckdb", "SELECT COUNT(*) AS n FROM people_public")
     assert found.rows == plain.rows
-    told = "is taken for the source of people_public" in " ".join(found.notes)
+    told = "is read as the source of people_public" in " ".join(found.notes)
     assert told == ("people_public" not in asked)
 
 

@@ -69,7 +69,7 @@ def test_answers_of_counted_records_agree_with_brute_force(
     tally, desks = Tally(), Desks()
     monkeypatch.setattr(judging, "answer", desks.answer)
     with opened() as session:
-        for seed in range(1000 + tenth, 1000 + RELEASES, 10):
+        for seed in range(2000 + tenth, 2000 + RELEASES, 10):
             run(session, seed, QUERIES, 3, tally)
     assert tally.wrong == []
     assert desks.counted > RELEASES // 10

@@ -111,7 +111,7 @@ def test_what_a_reader_should_know_is_a_notice(client: Connection) -> None:
     heard: list[str | None] = []
     client.add_notice_handler(lambda told: heard.append(told.message_primary))
     client.execute("SELECT COUNT(*) FROM visits_public")
-    assert any("bounds hold for the records released" in (told or "") for told in heard)
+    assert any("bounds cover the released records only" in (told or "") for told in heard)
 
 
 def test_the_day_of_the_question_is_told(client: Connection) -> None:
@@ -421,7 +421,7 @@ def test_a_file_alone_is_asked_by_any_name_as_with_query(
     for name in ("encounters", "public.Encounters", "releases.public.encounters"):
         found = client.execute(text.format(name)).fetchall()
         assert [row[:2] for row in found] == [row[:2] for row in there.rows]
-    assert any(n.startswith("encounters is taken for the source") for n in notices)
+    assert any(n.startswith("encounters is read as the source") for n in notices)
     assert set(there.notes) <= {*notices}
     for name in ("other.encounters", "pg_encounters"):
         assert refusal(client, text.format(name)).sqlstate == "42P01"
