@@ -45,6 +45,7 @@ def chromium() -> Iterator[Any]:
     driver = webdriver.Chrome(
         options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
     )
+    driver.set_script_timeout(PATIENCE)
     yield driver
     driver.quit()
 
