@@ -243,6 +243,7 @@ def _without_loss(page: bytes) -> bytes:
     for part in (
         rb"loss about [.\d]+",
         rb"<div><dt>Information loss</dt>.*?</div>",
+        rb'<figure id="loss-by-column">.*?</figure>',
         rb'<section id="loss">.*?</section>',
     ):
         page, count = re.subn(part, b"", page, flags=re.DOTALL)

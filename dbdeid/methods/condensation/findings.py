@@ -150,13 +150,11 @@ def _membership(k: int, trial: Attempt, found: Shadowed) -> Iterator[str]:
     named = found.people_at_risk
     if auc <= MUCH_TOLD and not named:
         return
-    few = f"{named:,} people, {found.outliers_at_risk:,} of them outliers, can be named as in it"
-    who = f": {few}, at least {PRECISION:.0%} of those named rightly" if named else ""
+    few = f"{named:,} people can be named, {found.outliers_at_risk:,} of them outliers"
+    who = f": {few}, at least {PRECISION:.0%} rightly" if named else ""
     yield (
-        f"whether somebody was in the data can be told too well (AUC {auc:.3f} of who knows "
-        f"the method, of outliers {found.outliers.auc:.3f}; above {MUCH_TOLD} is much){who}. A k "
-        f"larger than {k}, fewer columns, and outliers merged with others (`pool`, or numbers cut "
-        "off in `source: {sql: …}`) tell less"
+        f"who was in the data can be told too well (AUC {auc:.3f}, of outliers "
+        f"{found.outliers.auc:.3f}){who}. Take a k above {k} or fewer columns, or `pool` outliers"
     )
 
 
