@@ -84,8 +84,9 @@ def refuse_wide(question: Question) -> None:
 def is_day(node: exp.Expr) -> bool:
     """Whether an expression is a date as it is written."""
     node = bare(node)
-    of_text = isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal)
-    return of_text and node.to.this == exp.DType.DATE
+    if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
+        return False
+    return bool(node.to.this == exp.DType.DATE)
 
 
 def texts_of(node: exp.Expr) -> list[exp.Expr]:
