@@ -47,7 +47,8 @@ class Questioner:
         shown_keys = [Item(i, True, self._alias(f"k{i}")) for i in range(len(keys))]
         if shown_keys and random.random() < 0.05:
             shown_keys.pop()
-        shown = [self._shown(i, aggregates) for i in range(len(aggregates))]
+        told = len(shown_keys) == len(keys)  # else a row fits several groups
+        shown = [self._shown(i, aggregates, combined=told) for i in range(len(aggregates))]
         if len(shown) > 1 and random.random() < 0.15:
             shown.pop()  # it is then only in HAVING or ORDER BY
         items = [*shown_keys, *shown]
@@ -98,10 +99,10 @@ class Questioner:
     def _alias(self, name: str) -> str | None:
         return name if self.random.random() < 0.85 else None
 
-    def _shown(self, place: int, aggregates: Sequence[Aggregate]) -> Item:
+    def _shown(self, place: int, aggregates: Sequence[Aggregate], *, combined: bool) -> Item:
         alias = self._alias(f"a{place}")
         numbers = [i for i, one in enumerate(aggregates) if one.is_number]
-        if place in numbers and self.random.random() < 0.25:
+        if combined and place in numbers and self.random.random() < 0.25:
             shown, other = self.random.choice(COMBINED), self.random.choice(numbers)
             return Item(place, False, alias, shown, other if "{w}" in shown else None)
         if place in numbers and self.random.random() < 0.2:
