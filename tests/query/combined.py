@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from math import isinf
 
 from dbdeid.engine.duckdb.session import Session
 
@@ -55,8 +56,8 @@ def meets(
     """Whether a shown value is what is to be expected, moved to the bound that it is beyond."""
     if None in found:
         return value is None or any(one is not None for one in found)
-    if value is None:
-        return False
+    if value is None:  # of a quotient by 0 nothing is claimed
+        return bounds == (None, None) and any(one is not None and isinf(one) for one in found)
     known = [one for one in found if one is not None]
     least, most = min(known), max(known)
     reach = near * max(1.0, abs(least), abs(most))

@@ -322,7 +322,7 @@ class Questioner:
             "date": [
                 (f"year({c})", "number"),
                 (f"month({c})", "number"),
-                (f"date_trunc('month', {c})", "date"),
+                (f"date_trunc('month', {c})", "moment"),
                 (f"extract(quarter FROM {c})", "number"),
             ],
             "moment": [(f"CAST({c} AS DATE)", "date"), (f"year({c})", "number")],
