@@ -75,8 +75,12 @@ def test_steps_change_no_answer(
     release = random_release(random)
     target = release.write(session)
     drawn = texts(release, random)
-    answered = [_same(session, next(drawn), target, monkeypatch) for _ in range(6)]
-    assert any(answered)
+    answered = 0
+    for _ in range(30):  # of some releases most are refused
+        answered += _same(session, next(drawn), target, monkeypatch)
+        if answered == 3:
+            break
+    assert answered
 
 
 def _same(session: Session, text: str, target: Answerable, monkeypatch: pytest.MonkeyPatch) -> bool:
