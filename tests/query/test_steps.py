@@ -71,16 +71,14 @@ def test_no_world_is_out_of_the_bounds_of_what_is_nested(tenth: int) -> None:
 def test_steps_change_no_answer(
     seed: int, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    random = Random(f"steps {seed}")
-    release = random_release(random)
-    target = release.write(session)
-    drawn = texts(release, random)
-    answered = 0
-    for _ in range(30):  # of some releases most are refused
-        answered += _same(session, next(drawn), target, monkeypatch)
-        if answered == 3:
-            break
-    assert answered
+    for attempt in range(4):  # of some releases all questions are refused
+        random = Random(f"steps {seed} {attempt}")
+        release = random_release(random)
+        target = release.write(session)
+        drawn = texts(release, random)
+        if sum(_same(session, next(drawn), target, monkeypatch) for _ in range(6)):
+            return
+    pytest.fail("no question was answered")
 
 
 def _same(session: Session, text: str, target: Answerable, monkeypatch: pytest.MonkeyPatch) -> bool:
