@@ -11,7 +11,7 @@ little. So the models are fitted before and after, and the better records are ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -117,7 +117,8 @@ def calibrate(
         rmsz = refitted.rmsz(own), refitted.rmsz(places)
     root = max(len(gap), 1)
     told = kept.number, (before / root) ** 0.5, (after / root) ** 0.5, rmsz
-    return Swapped(tuple(places if rmsz[1] <= rmsz[0] else own), *told)
+    swapped = Swapped(tuple(places), *told)
+    return swapped if swapped.better else replace(swapped, places=tuple(own))
 
 
 def _refuse_few(kept: Statistics) -> None:

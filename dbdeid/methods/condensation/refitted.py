@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dbdeid.data.records import Bools, Floats, Ints
 from dbdeid.methods.condensation.fit import Fit, cox, linear, logistic
-from dbdeid.methods.condensation.statistics import Cell, Model
+from dbdeid.methods.condensation.statistics import Model, cells_of
 
 # Of the coefficients of a model that synthetic records do not tell, in standard errors.
 _LOST = 10.0
@@ -47,20 +47,13 @@ class Refitted:
 
 
 def _of_source(model: Model) -> Fit | None:
-    cells = [cell.source for cell in _cells(model)]
+    cells = [cell.source for cell in cells_of(model)]
     return _fitted(model, cells, model.rows[0])
 
 
 def _of_synthetic(model: Model, places: Ints) -> Fit | None:
-    cells = [cell.synthetic[places[cell.attribute]] for cell in _cells(model)]
+    cells = [cell.synthetic[places[cell.attribute]] for cell in cells_of(model)]
     return _fitted(model, cells, model.rows[1])
-
-
-def _cells(model: Model) -> Iterator[Cell]:
-    yield model.response
-    yield from model.covariates
-    if model.event is not None:
-        yield model.event
 
 
 def _fitted(model: Model, cells: Sequence[Floats], rows: Bools) -> Fit | None:
@@ -71,11 +64,10 @@ def _fitted(model: Model, cells: Sequence[Floats], rows: Bools) -> Fit | None:
     if not known.any():
         return None
     response, *others = (values[known] for values in cells)
-    ones = np.ones((len(response), _first(model)))
-    design = np.column_stack([ones, *others[: len(model.covariates)]])
+    event = others.pop(0) if model.event else np.ones(len(response))
+    design = np.column_stack([np.ones((len(response), _first(model))), *others])
     if model.kind == "cox":
-        events = others[-1] > 0 if model.event else np.ones(len(response), np.bool_)
-        found, _ = cox(design, response, events)
+        found, _ = cox(design, response, event > 0)
     else:
         found = (linear if model.kind == "linear" else logistic)(design, response)
     return found if found.converged else None

@@ -209,7 +209,8 @@ def statistics(models: Sequence[Model], clusters: Ints, frozen: frozenset[int]) 
     return builder.build(clusters, still)
 
 
-def _cells(model: Model) -> Iterator[Cell]:
+def cells_of(model: Model) -> Iterator[Cell]:
+    """The numbers that a model is fitted from: response, event where it has one, covariates."""
     yield model.response
     if model.event is not None:
         yield model.event
@@ -218,7 +219,7 @@ def _cells(model: Model) -> Iterator[Cell]:
 
 def _missing(models: Sequence[Model]) -> Iterator[int]:
     for model in models:
-        for cell in _cells(model):
+        for cell in cells_of(model):
             if not (np.isfinite(cell.source).all() and np.isfinite(cell.synthetic).all()):
                 yield cell.attribute
 
@@ -239,7 +240,7 @@ class _Builder:
     def add(self, model: Model) -> None:
         """The statistics of one more model."""
         source, synthetic = (rows.copy() for rows in model.rows)
-        for cell in _cells(model):
+        for cell in cells_of(model):
             source &= np.isfinite(cell.source)
             synthetic &= np.isfinite(cell.synthetic)
         if not source.any() or not synthetic.any():
