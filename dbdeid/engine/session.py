@@ -7,7 +7,7 @@ staged in temporary tables only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -162,6 +162,9 @@ class Session(Steps, Protocol):
 
     def result(self, query: Expr | str) -> Table:
         """All rows of a query, with the names and types of its columns."""
+
+    def repeated(self, query: str) -> Callable[[], Table]:
+        """A query that is read once, to be run at each call: its result, as above."""
 
     def arrays(self, query: Expr | str, values: list[Any] | None = None) -> dict[str, NDArray[Any]]:
         """The columns of a query without NULLs as numpy arrays; `values` for each `?` of a text."""

@@ -236,6 +236,22 @@ SHADOWS = (
 )
 
 
+def test_a_query_read_once_gives_what_there_is_at_each_call(session) -> None:
+    """Rows, columns and a table of another make; PIVOT is several statements to the engine."""
+    session.execute("CREATE TEMP TABLE t AS SELECT 1 AS a, 'x' AS b")
+    for text in ("SELECT a, b FROM t ORDER BY ALL", "PIVOT t ON b USING sum(a)"):
+        ask = session.repeated(text)
+        assert ask() == ask() == session.result(text)
+        session.execute("INSERT INTO t (a, b) VALUES (2, 'y')")
+        assert ask() == session.result(text)
+        session.execute("CREATE OR REPLACE TEMP TABLE t AS SELECT 'z' AS b, 3.5 AS a")
+        assert ask() == session.result(text)
+    failing = session.repeated("SELECT CAST(b AS INTEGER) FROM t")
+    with pytest.raises(EngineError) as error:
+        failing()
+    assert "z" not in error.value.message
+
+
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("statement", SHADOWS)
 @pytest.mark.parametrize("connected", [False, True])

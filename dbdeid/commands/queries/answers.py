@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from dbdeid.commands.queries.notes import of_choice, of_none, of_plan, of_single, of_strangers
 from dbdeid.commands.queries.opened import Asked, Opened
@@ -27,6 +28,20 @@ MOST_PLANS = 500
 SPREADING = "--spread-suppressed"
 
 
+@dataclass(frozen=True)
+class _Planned:
+    """How a question is answered, of which release, and what a reader should know of that."""
+
+    asked: Asked
+    plan: Plan
+    text: str
+    catalog: str
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(of_plan(self.plan, self.text, self.asked, self.catalog))
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """The answers of an open release: what a question has made known serves those after it.
@@ -41,7 +56,7 @@ class Answers:
     many: bool = False
     spreading: str = SPREADING
     _desks: dict[Relation, Desk] = field(default_factory=dict)
-    _plans: dict[tuple[str, bool], tuple[Asked, Plan]] = field(default_factory=dict)
+    _plans: dict[tuple[str, bool], _Planned] = field(default_factory=dict)
 
     def answer(self, text: str, *, spread: bool) -> Result:
         """The answer to a question.
@@ -54,7 +69,8 @@ class Answers:
             DataError: it cannot be answered.
         """
         text, constants = dated(text, datetime.now())
-        asked, plan = self._plan(text, spread=spread)
+        planned = self._plan(text, spread=spread)
+        asked, plan = planned.asked, planned.plan
         with _refusing(self.opened.session, text, asked.target):
             desk = self._desk(asked)
             found, beyond = desk.found(plan)
@@ -66,7 +82,7 @@ class Answers:
         notes = (
             *asked.notes,
             *asked.of_suppressed(spread=spread, how=self.spreading),
-            *of_plan(plan, text, asked, self.opened.session.catalog),
+            *planned.notes,
             *strangers,
             *unsure,
             *of_none(plan, found.rows, asked.suppressed),
@@ -83,7 +99,8 @@ class Answers:
             DataError: it cannot be answered, or the dialect has no equal of what is asked.
         """
         text, _ = dated(text, datetime.now())
-        asked, plan = self._plan(text, spread=spread)
+        planned = self._plan(text, spread=spread)
+        asked, plan = planned.asked, planned.plan
         if dialect == "duckdb":
             return Script(asked.views, plan).text
         if plan.question is None:
@@ -120,7 +137,7 @@ class Answers:
         found = [c for n in target.quasi_identifiers if (c := target.find(n)) is not None]
         return tuple(c.name for c in found if told.obstacles(c).unknown)
 
-    def _plan(self, text: str, *, spread: bool) -> tuple[Asked, Plan]:
+    def _plan(self, text: str, *, spread: bool) -> _Planned:
         """How a question is answered; found out once for each text."""
         if (text, spread) not in self._plans:
             self._make_room()
@@ -128,7 +145,7 @@ class Answers:
             missing = asked.missing(spread=spread)
             with _refusing(self.opened.session, text, asked.target):
                 plan = self._desk(asked).plan(text, asked.target, missing)
-            self._plans[text, spread] = asked, plan
+            self._plans[text, spread] = _Planned(asked, plan, text, self.opened.session.catalog)
         return self._plans[text, spread]
 
     def _desk(self, asked: Asked) -> Desk:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import duckdb
@@ -40,6 +41,11 @@ def table_of(found: duckdb.DuckDBPyConnection) -> Table:
     return Table(columns, types, tuple(found.fetchall()))
 
 
+def _log(statement: str) -> None:
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug("%s", without_members(statement))
+
+
 class Statements:
     """A cursor of a connection, so that its owner's results and transactions are left alone.
 
@@ -63,8 +69,7 @@ class Statements:
     def execute(self, query: exp.Expr | str) -> duckdb.DuckDBPyConnection:
         """Run one statement; engine errors come back without the cells that DuckDB quotes."""
         statement = query if isinstance(query, str) else sql(query)
-        if logger.isEnabledFor(logging.DEBUG):
-            logger.debug("%s", without_members(statement))
+        _log(statement)
         with no_cells():
             return self._cursor.execute(statement)
 
@@ -77,6 +82,20 @@ class Statements:
         """All rows of a query, with the names and types of its columns."""
         with no_cells():
             return table_of(self.execute(query))
+
+    def repeated(self, query: str) -> Callable[[], Table]:
+        """A query that is read once, to be run at each call: its result, as above."""
+        with no_cells():
+            statements = self._cursor.extract_statements(query)
+        if len(statements) != 1:  # as PIVOT is, which first looks for its columns
+            return partial(self.result, query)
+
+        def run() -> Table:
+            _log(query)
+            with no_cells():
+                return table_of(self._cursor.execute(statements[0]))
+
+        return run
 
     def row(self, query: exp.Expr | str) -> tuple[Any, ...]:
         """The only row of a query."""

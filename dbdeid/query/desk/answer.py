@@ -66,6 +66,7 @@ class Desk:
         self._kept = KeptTables(session)
         self._counted: dict[Relation, CountedRecords] = {}
         self._many = many
+        self._read: dict[str, Callable[[], Table]] = {}
 
     @property
     def full(self) -> bool:
@@ -74,6 +75,7 @@ class Desk:
 
     def clear(self) -> None:
         """Keep nothing for the plans made so far, which can no longer be run."""
+        self._read.clear()
         self._kept.clear()
         for counted in self._counted.values():
             counted.clear()
@@ -329,11 +331,19 @@ class Desk:
 
     def found(self, plan: Plan) -> tuple[Table, tuple[Any, ...] | None]:
         """The rows of an answer, and the first that LIMIT leaves out; None where it does not."""
-        found = self._session.result(plan.statement)
+        found = self._run(plan.statement)
         limit = plan.question.limit if plan.question is not None else None
         if not limit or len(found.rows) <= limit:
             return found, None
         return replace(found, rows=found.rows[:limit]), found.rows[limit]
+
+    def _run(self, statement: str) -> Table:
+        """The result of a statement, which the engine reads once: of what it takes, a fifth."""
+        if not self._many:
+            return self._session.result(statement)
+        if statement not in self._read:
+            self._read[statement] = self._session.repeated(statement)
+        return self._read[statement]()
 
 
 def answer(
