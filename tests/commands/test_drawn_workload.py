@@ -239,7 +239,7 @@ def test_only_a_new_or_empty_folder_is_written(place: Path) -> None:
     assert sorted(p.name for p in place.iterdir() if p.name.startswith(".")) == []
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("source", ["people.csv", "people", "other.people", "od d.people"])
 def test_the_source_is_named_as_queries_may(place: Path, source: str) -> None:
     with duckdb.connect("owner.duckdb") as con:

@@ -252,6 +252,7 @@ def test_a_release_that_was_run_again_is_the_one_that_answers() -> None:
         assert (release.query(whole).rows, file.query(whole).rows) == before
 
 
+@pytest.mark.full
 def test_a_withdrawal_is_noted() -> None:
     made_of = spec(target="out.duckdb")
     zoo.run(made_of)
@@ -280,6 +281,7 @@ def test_a_release_that_is_gone_is_refused_and_found_when_it_is_back() -> None:
         assert (release.query(BY_SEX), file.query(BY_SEX)) == found
 
 
+@pytest.mark.full
 def test_a_file_of_a_spec_is_read_again_when_it_changes() -> None:
     made_of = spec(target="out.duckdb")
     zoo.run(made_of)

@@ -70,7 +70,7 @@ def typeless(found: DbtPlan) -> dict[str, Any]:
     return promises | {"columns": list(promises["columns"])}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_a_plan_of_counts_is_the_plan_of_the_table(
     database: Path, tmp_path: Path, ending: str
@@ -164,6 +164,7 @@ def test_what_a_policy_says_is_what_a_run_releases(database: Path, tmp_path: Pat
     assert len(released) == 200 - found.suppressed_rows
 
 
+@pytest.mark.full
 def test_fractions_count_as_fractions(database: Path, tmp_path: Path) -> None:
     with duckdb.connect(str(database)) as con:
         con.execute("ALTER TABLE people ALTER age TYPE DOUBLE")

@@ -433,6 +433,7 @@ def test_of_many_points_those_that_stand_out_are_drawn(
         assert ", ".join(f"{name} {level}" for name, level in one.items()) in drawn
 
 
+@pytest.mark.full
 def test_a_page_shows_no_cell(people: Path) -> None:
     with duckdb.connect("owner.duckdb") as con:
         con.execute("UPDATE people SET illness = 'canary ' || illness, zip = 'Z' || zip")

@@ -211,7 +211,7 @@ def test_no_reason_is_drafted(tmp_path: Path) -> None:
     assert [e["reason"] for e in entries if isinstance(e, dict) and e.get("reason")] == []
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("amount", ["totsales", "invoicetotal", "salary"])
 def test_an_amount_is_nobody(amount: str, tmp_path: Path) -> None:
     """Nearly every record has an amount of its own, so that it looks like a number that repeats."""

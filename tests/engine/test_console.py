@@ -38,6 +38,7 @@ def test_a_release_is_known_whatever_its_macros_hide(tmp_path: Path) -> None:
         asked(path, "FROM ward")
 
 
+@pytest.mark.full
 def test_a_release_answers_and_takes_tables_of_the_moment(tmp_path: Path) -> None:
     assert asked(release(tmp_path), "CREATE TEMP TABLE t AS FROM ward; FROM t") == [(1,)]
 

@@ -60,6 +60,7 @@ def installed() -> duckdb.DuckDBPyConnection:
     return con
 
 
+@pytest.mark.full
 def test_its_statements_make_the_macros_that_are_installed() -> None:
     con = duckdb.connect()
     con.execute("ATTACH ':memory:' AS deid")

@@ -66,6 +66,7 @@ def test_an_exported_file_works_in_plain_duckdb(tmp_path: Path, kind: str) -> No
     subprocess.run([sys.executable, "-I", "-c", PLAIN, str(file), kind], check=True)
 
 
+@pytest.mark.full
 def test_the_current_database_stays_what_it_was() -> None:
     with duckdb.connect() as con:
         con.execute("ATTACH ':memory:' AS \"it's other\"; CREATE SCHEMA s; USE s")
@@ -76,6 +77,7 @@ def test_the_current_database_stays_what_it_was() -> None:
         assert functions(con, "memory") == 0
 
 
+@pytest.mark.full
 def test_installing_again_keeps_the_hierarchies() -> None:
     with duckdb.connect() as con:
         macros.install(con)

@@ -273,6 +273,7 @@ def test_a_macro_for_a_built_in_is_refused(tmp_path: Path, statement: str, conne
     assert "mine" not in str(refused.value)
 
 
+@pytest.mark.full
 def test_macros_of_other_names_or_places_are_no_matter(tmp_path: Path) -> None:
     path = database(tmp_path / "owner.duckdb")
     with duckdb.connect(str(path)) as con:

@@ -112,6 +112,7 @@ def test_bounds_hold_for_the_source_with_its_suppressed_records(tmp_path: Path) 
     assert query["aggregates"][0]["relative_error"] == pytest.approx(2 / 22)
 
 
+@pytest.mark.full
 def test_what_is_found_has_attributes(tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex")
     spec = written(tmp_path, "*.sql")

@@ -56,7 +56,7 @@ METHODS = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("method", METHODS)
 def test_the_baselines_are_those_of_the_published_rows(method: dict[str, Any]) -> None:
     with duckdb.connect() as con:

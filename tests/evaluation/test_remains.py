@@ -496,6 +496,7 @@ def test_columns_that_were_not_counted_are_named(monkeypatch: pytest.MonkeyPatch
     assert left.endswith("(not counted alone, for there are many: illness, income)")
 
 
+@pytest.mark.full
 def test_a_record_of_an_older_run_says_that_nothing_was_counted() -> None:
     result = zoo.run(spec(method={"name": "full_domain", "suppression_limit": 0.1}))
     kept = to_json(result.record)

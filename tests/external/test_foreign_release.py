@@ -108,7 +108,7 @@ def test_a_person_with_several_rows_is_warned_of(con: Any) -> None:
 # -- truthfulness -----------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "change",
     [

@@ -183,6 +183,7 @@ def test_squares_beyond_64_bits():
     assert check.squares_all == check.squares_kept == (400 * 10**10) ** 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rolled_up", [1, 10**9])
 def test_the_order_of_the_tuples_is_nothing_to_a_check(rolled_up, monkeypatch):
     monkeypatch.setattr(grouping, "ROLLED_UP", rolled_up)

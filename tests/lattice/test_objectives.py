@@ -36,6 +36,7 @@ ARX_METRICS = {
 HEIGHTS = (1, 4, 1, 2, 3, 2, 2, 1)
 
 
+@pytest.mark.full
 def test_the_node_values_are_those_of_arx(shared):
     entries = json.loads((shared / "oracle" / "arx_adult_k5_nodes.json").read_text())
     entries = [entry for entry in entries if entry["match"]]

@@ -80,6 +80,7 @@ def test_disjoint_groups_answer_exactly(con: Any) -> None:
     assert share == pytest.approx((1.0, 1.0, 1.0))
 
 
+@pytest.mark.full
 def test_overlapping_intervals_leave_both_open(con: Any) -> None:
     (count,) = dbdeid.query(version("b"), Q1, con).rows
     assert count == pytest.approx((2 * 10 / 16 + 2 * 5 / 15, 0, 4))

@@ -222,7 +222,7 @@ def test_one_who_has_no_value_hides_nobody(con: Any) -> None:
         dbdeid.run(spec(half, values="as_written"), con)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("values", ["normalized", "as_written"])
 def test_a_class_of_one_value_in_many_spellings_is_told(con: Any, values: str) -> None:
     load(con, [(age, text) for age in (1, 41) for text in ("HIV", "hiv ", "H\u00adIV")])

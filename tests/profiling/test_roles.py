@@ -64,7 +64,7 @@ def test_what_others_know_and_what_they_do_not(tmp_path: Path) -> None:
     assert made["charge_exact"].why.endswith("100% of the records have a value nobody else has")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "value",
     [

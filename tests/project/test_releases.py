@@ -101,6 +101,7 @@ def test_what_only_looks_like_it_does_not(tmp_path: Path, b: dict[str, Any]) -> 
 names = st.sampled_from("abcdefg")
 
 
+@pytest.mark.full
 @settings(max_examples=examples(40), deadline=None)
 @given(st.dictionaries(names, st.sets(names, max_size=3), min_size=1))
 def test_any_dependencies_have_an_order_or_a_circle(

@@ -209,6 +209,7 @@ def test_it_answers_as_the_csv_does(place: Path) -> None:
     assert (one.columns, one.types, one.rows) == (other.columns, other.types, other.rows)
 
 
+@pytest.mark.full
 def test_a_changed_workbook_is_told_by_its_spec(place: Path) -> None:
     with Path("public.xlsx").open("ab") as file:
         file.write(b"\0")

@@ -183,6 +183,7 @@ def test_listed_leaves_come_before_bounds(session: Session, make_release: MakeRe
     assert found.rows == ((3, 0.25, 0, 1), (7, 1.0, 1, 1), (9, 0.25, 0, 1))
 
 
+@pytest.mark.full
 def test_timestamps_count_by_length(session: Session, make_release: MakeRelease) -> None:
     target = one_column(
         make_release,
@@ -203,6 +204,7 @@ def test_timestamps_count_by_length(session: Session, make_release: MakeRelease)
     assert "it is released as intervals" in refused.message
 
 
+@pytest.mark.full
 def test_decimals_keep_their_cuts(session: Session, make_release: MakeRelease) -> None:
     target = one_column(
         make_release,

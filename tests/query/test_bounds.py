@@ -260,6 +260,7 @@ def test_suppressed_records_are_spread_where_asked(session: Session, some: Answe
     assert session.rows(none) == [whole]
 
 
+@pytest.mark.full
 def test_nothing_is_made_of_no_record(session: Session, some: Answerable) -> None:
     asked = "COUNT(*), SUM(1), AVG(2), MIN(3), MAX(4), COUNT(DISTINCT 5)"
     nothing = (None, None, None)

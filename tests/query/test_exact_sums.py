@@ -106,7 +106,7 @@ def test_decimals_that_no_double_holds_lie_between_bounds(
     assert least <= more <= most < least * (1 + 1e-13)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("condition", ["TRUE", "age < 50", "age <> 61", "age % 3 = 1"])
 def test_what_is_expected_is_possible(condition: str, session: Session, bills: Answerable) -> None:
     asked = (

@@ -97,6 +97,7 @@ def _require_labels_kept(
         assert given_ == was
 
 
+@pytest.mark.full
 @given(
     st.integers(1, 40),
     st.integers(-50, 50),
@@ -142,6 +143,7 @@ def test_groups_and_nulls(visits: duckdb.DuckDBPyConnection) -> None:
     assert {row[0] for row in found} == {None, -1, 0, 3, 23, 43, 63, 83, 90}
 
 
+@pytest.mark.full
 @pytest.mark.skipif(FOUND is None, reason="no PostgreSQL server here")
 def test_postgres_counts_the_same(visits: duckdb.DuckDBPyConnection) -> None:
     assert FOUND is not None

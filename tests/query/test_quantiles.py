@@ -110,6 +110,7 @@ def test_bounds_that_were_worked_out_by_hand(
     assert lower - 1e-9 <= value <= upper + 1e-9
 
 
+@pytest.mark.full
 def test_of_one_record_there_is_no_variance(session: Session, visits: Answerable) -> None:
     text = "SELECT {} AS x FROM visits WHERE cost = 10 AND age > 0"
     assert answer(session, text.format("STDDEV(cost)"), visits).rows[0][0] is None

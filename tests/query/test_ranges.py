@@ -68,6 +68,7 @@ def test_every_column_is_drawn_and_none_twice() -> None:
     assert seen == {domain.column for domain in FIVE}
 
 
+@pytest.mark.full
 @settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(2, 400), min_size=1, max_size=5),
@@ -109,6 +110,7 @@ def test_domains_of_more_values_make_up_for_those_of_few() -> None:
         assert one.selectivity == pytest.approx(0.05)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dimensions", [1, 2, 4])
 def test_even_data_is_counted_at_the_selectivity(session: Session, dimensions: int) -> None:
     session.execute(
@@ -141,6 +143,7 @@ def test_ranges_are_anywhere_in_their_domain() -> None:
     assert lows == {str(i) for i in range(10)}
 
 
+@pytest.mark.full
 def test_odd_names_and_values_are_quoted(session: Session) -> None:
     days = [date(2001, 1, 30) + timedelta(days=i) for i in range(5)]
     domains = [

@@ -126,6 +126,7 @@ def test_a_key_that_is_called_like_another_item(keys: str, raw: duckdb.DuckDBPyC
     assert answered(raw, meaning(parse(plain, PEOPLE))) == answered(raw, plain)
 
 
+@pytest.mark.full
 @settings(max_examples=examples(100), deadline=None)
 @given(text=queries())
 def test_random_queries_are_read_as_duckdb_reads_them(

@@ -16,6 +16,7 @@ from dbdeid.engine.sqltext import sql
 from dbdeid.query.parse.answerable import Answerable
 
 
+@pytest.mark.full
 def test_the_worked_example(session: Session, people: Answerable) -> None:
     # Ages 20-24 are half of [20, 30) and a twentieth of *; F is half of *.
     # Both F and young: 1 * .5 + .5 * .5 + 0 + 0 = .75; nobody surely, the first two perhaps
@@ -33,6 +34,7 @@ def test_the_worked_example(session: Session, people: Answerable) -> None:
     assert bounded(session, text, people) == [(None, 1.0, 1, 2), (0, 0.01, 0, 1)]
 
 
+@pytest.mark.full
 def test_intervals_of_floats_count_by_length(session: Session, people: Answerable) -> None:
     text = "SELECT COUNT(*) FROM people WHERE bmi < 22.5"
     assert rows(session, text, people)[0][0] == pytest.approx(0.5 + 0.5 + 0 + 12.5 / 50)
@@ -96,6 +98,7 @@ def test_a_value_that_the_dictionary_lacks_or_doubles_fails_closed(
         assert rows(session, "SELECT COUNT(*) FROM people", target) == [(1.0,)]
 
 
+@pytest.mark.full
 def test_many_filters_weigh_the_records(
     session: Session, make_release: Callable[..., Answerable]
 ) -> None:
@@ -165,6 +168,7 @@ def test_the_release_may_have_any_name(
     assert rows(session, text, target) == [(0.5,)]
 
 
+@pytest.mark.full
 def test_keys_have_the_type_of_the_source(
     session: Session, make_release: Callable[..., Answerable]
 ) -> None:
@@ -212,6 +216,7 @@ def test_keys_have_the_type_of_the_source(
     assert found[0][:2] == (1, date(2024, 5, 1))
 
 
+@pytest.mark.full
 def test_values_of_several_levels_in_one_column(
     session: Session, make_release: Callable[..., Answerable]
 ) -> None:
@@ -258,7 +263,7 @@ def test_emitted_sql(name: str, people: Answerable) -> None:
     assert emitted + "\n" == (SNAPSHOTS / f"{name}.sql").read_text()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "one", ["job <> '{}'", "age <> {} + 100", "(age <> {} + 100 OR sex = 'Q')"]
 )

@@ -60,6 +60,7 @@ def _outside(found: Answer, original: Sequence[Any]) -> list[str]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("values", [TENTHS, CANCELLING, [0.1] * 6, [0.3, 1.9, 1.1, 0.7]])
 def test_sums_in_any_order_are_within_bounds(
     values: list[float], session: Session, measured: Callable[[Sequence[float]], Answerable]
@@ -74,6 +75,7 @@ def test_sums_in_any_order_are_within_bounds(
         assert not _outside(found, original), order
 
 
+@pytest.mark.full
 def test_whole_numbers_and_quarters_are_added_up_exactly(
     session: Session, measured: Callable[[Sequence[float]], Answerable]
 ) -> None:
@@ -97,6 +99,7 @@ def test_many_values_are_told_no_worse_than_by_their_last_digits(
         assert upper - lower < 1e-11 * value
 
 
+@pytest.mark.full
 def test_a_correlation_may_be_rounded_above_1(
     session: Session, measured: Callable[[Sequence[float]], Answerable]
 ) -> None:

@@ -109,7 +109,7 @@ def test_a_relative_risk(session: Session, make_release: MakeRelease) -> None:
     assert len(sql(query)) < 50_000
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("first", "more"),
     [

@@ -51,6 +51,7 @@ def test_keys_that_are_sorted_by_are_sorted_as_asked(session: Session, wards: An
     assert [row[0] for row in answer(session, text, wards).rows] == sorted(WARDS)[:-6:-1]
 
 
+@pytest.mark.full
 def test_the_first_rows_of_several_queries(session: Session, wards: Answerable) -> None:
     one = "SELECT ward, COUNT(*) AS n FROM t WHERE age < 5 GROUP BY ward"
     text = f"{one} UNION ALL {one.replace('<', '>=')} ORDER BY n LIMIT 6"

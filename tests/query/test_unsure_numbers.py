@@ -185,12 +185,13 @@ def test_equals_come_by_their_keys_with_bounds_and_without(ask: Any, tmp_path: P
     assert [row[:2] for row in exact.rows] == [row[:2] for row in bounded.rows]
 
 
+@pytest.mark.full
 def test_a_total_of_groups_over_a_part_is_no_mean(ask: Any) -> None:
     text = "SELECT SUM(COUNT(*)) OVER () / COUNT(*) AS n FROM src GROUP BY beds % 2 ORDER BY 1"
     assert ask(text)[0] == 2
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "total", ["SUM({x})", "NULLIF(SUM({x}), 0)", "(SUM({x}))", "(SELECT SUM({x}) FROM src)"]
 )
@@ -231,6 +232,7 @@ def test_no_group_is_for_certain_before_others_by_what_may_be_null(ask: Any, ran
     assert ask(text, rows)[3] == 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("by", [3, 7])
 def test_what_rounding_leaves_is_no_variance(ask: Any, by: int) -> None:
     number = f"CASE WHEN age < 5 THEN beds / {by} ELSE 3 / {by} END"  # may be alike in all records
@@ -250,7 +252,7 @@ def test_what_is_expected_of_another_group_is_between_its_bounds(
     assert all(lower <= value <= upper for value, lower, upper in numbers)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("number", "answer"),
     [
@@ -290,7 +292,7 @@ def test_equal_groups_are_summed_up_together_unless_rows_are_asked_for(ask: Any)
     assert ask(f"{text} GROUP BY diag, odd ORDER BY 2")[2:] == (10, 10, 10)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     "text",
     [
@@ -367,6 +369,7 @@ def test_what_rounding_sets_apart_is_of_any_rank(ask: Any, ranked: str) -> None:
         assert (row[2:4], row[5:7]) == ((1, 5), (1, 5))
 
 
+@pytest.mark.full
 def test_ranks_of_equal_whole_numbers_are_known(ask: Any) -> None:
     rank = "RANK() OVER (ORDER BY SUM(beds)) AS place"
     text = f"SELECT diag, {rank}, COUNT(*) FILTER (WHERE age < 5) AS c FROM src GROUP BY diag"
@@ -384,11 +387,13 @@ def test_a_number_is_not_compared_with_what_rounding_leaves(ask: Any, sign: str)
     assert lower <= value <= upper
 
 
+@pytest.mark.full
 def test_a_mean_of_whole_numbers_is_compared_exactly(ask: Any) -> None:
     text = "SELECT COUNT(*) AS n FROM src WHERE age < 20 AND beds >= (SELECT AVG(beds) FROM src)"
     assert ask(text, ROWS_OF_TENTHS) == (10, 10, 10)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "condition",
     ["AVG(CASE WHEN age < 5 THEN 1 END) >= 1", "VARIANCE(2) FILTER (WHERE age < 5) = 0"],

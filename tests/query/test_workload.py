@@ -134,6 +134,7 @@ def test_every_aggregate_of_a_query_is_compared(session: Session, people: Answer
     assert found.true_total is None
 
 
+@pytest.mark.full
 def test_answers_that_claim_no_bounds(session: Session, people: Answerable) -> None:
     session.execute(f"CREATE OR REPLACE TABLE people_source AS {SOURCE}")
     queries = [("q", "SELECT COUNT(*), SUM(age) FROM people")]

@@ -364,6 +364,7 @@ def test_a_folder_that_cannot_be_written(
     refused(spec(**more), "cannot be written")
 
 
+@pytest.mark.full
 def test_an_export_by_hand_leaves_nothing_unfinished() -> None:
     zoo.run(spec(target="out.duckdb"))
     export_release(spec(target="out.duckdb"), Path("more.csv"))

@@ -163,6 +163,7 @@ def test_the_target_is_public_and_the_book_is_private(people: Path, tmp_path: Pa
     assert b"owner" not in content
 
 
+@pytest.mark.full
 def test_every_released_record_generalizes_a_source_record(people: Path) -> None:
     result = zoo.run(unmeasured(database="owner.duckdb", target="out.duckdb"))
     levels = result.transformation
@@ -225,6 +226,7 @@ def test_bounds_never_tell_the_extremes_of_an_undeclared_domain(people: Path) ->
     assert all(row[0] == row[1] == row[2] for row in table(people))
 
 
+@pytest.mark.full
 def test_suppressed_records_may_stay_as_a_class_of_their_own(people: Path) -> None:
     spec = unmeasured(database="owner.duckdb")
     spec["privacy"][0]["k"] = 4

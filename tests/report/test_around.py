@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from records import full
 
 from dbdeid.record.border import from_json
@@ -18,6 +19,7 @@ def texts(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
+@pytest.mark.full
 def test_earlier_runs_stand_below_this_one() -> None:
     assert trend(NOW, ()) == []
     first, second = trend(NOW, (THEN,))
@@ -35,6 +37,7 @@ def test_the_public_is_told_of_no_earlier_run() -> None:
     assert render(NOW, "public", Around(earlier=(THEN,))) == alone
 
 
+@pytest.mark.full
 def test_pages_of_a_site_lead_to_each_other() -> None:
     links = Links("index.html", [("raw<", None)], [("by_year", "by_year.html")])
     page = render(NOW, "internal", Around(links=links))

@@ -64,6 +64,7 @@ def test_a_sum_of_hashes_of_an_earlier_version_is_not_told() -> None:
         assert "9224570870114540512666703" not in manifest(record, audience)
 
 
+@pytest.mark.full
 def test_a_key_nobody_thought_of_is_not_shown() -> None:
     record: dict[str, Any] = {**full(), "notes": "canary", "hashes": {"source": "canary"}}
     for part in ("search", "method_parameters"):
@@ -156,6 +157,7 @@ def test_the_number_of_suppressed_records_cannot_be_told_from_the_page() -> None
     assert "suppressed: about 1,300" in re.sub(r"\s+", " ", pages.pop())
 
 
+@pytest.mark.full
 def test_loss_of_the_released_records_alone() -> None:
     record = full()
     record["source_rows"], record["released_rows"], record["suppressed_rows"] = 1000, 900, 100

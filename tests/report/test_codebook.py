@@ -79,6 +79,7 @@ def test_the_first_question_is_one_that_the_export_answers(
     assert book(exports=["/x/adult_public/"]).query is None
 
 
+@pytest.mark.full
 def test_digests_are_of_the_files_or_else_of_the_rows() -> None:
     assert book(SUMS).sums == tuple(SUMS.items())
     assert book(SUMS).files

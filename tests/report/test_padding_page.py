@@ -19,7 +19,7 @@ def text(record: Any, audience: Any) -> str:
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("audience", ["internal", "public"])
 @pytest.mark.parametrize("catalog", ["pool", "paper"])
 def test_a_page_says_what_k_means_and_how_to_use_the_catalog(audience: Any, catalog: str) -> None:
@@ -90,6 +90,7 @@ def test_a_ceiling_that_was_found_is_not_told_the_public() -> None:
     assert "0.2801" in text(hidden, "internal")
 
 
+@pytest.mark.full
 def test_a_key_of_the_padding_that_nobody_thought_of_is_not_shown() -> None:
     record = padded()
     record["padding"]["seed"] = record["method_parameters"]["key"] = "canary"

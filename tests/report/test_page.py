@@ -232,6 +232,7 @@ def test_tells_how_far_a_search_that_is_not_proven_may_be_off() -> None:
     assert "levels may exist; the search was interrupted" in render(record)
 
 
+@pytest.mark.full
 def test_commands_quote_hostile_names() -> None:
     record = full()
     record["columns"][1]["name"] = """o'neil "x"; $(rm)"""

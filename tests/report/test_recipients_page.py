@@ -33,6 +33,7 @@ def places(svg: str) -> list[tuple[str, float, float]]:
     return found
 
 
+@pytest.mark.full
 def test_a_plot_has_a_point_for_each_estimate_that_there_is() -> None:
     found = places(plot(coefficients()))
     assert sorted(colour for colour, _, _ in found) == [
@@ -79,6 +80,7 @@ def test_a_long_name_is_cut() -> None:
     assert f">{'x' * 45}…<" in plot(rows)
 
 
+@pytest.mark.full
 def test_the_page_tells_what_changed_and_how_values_entered() -> None:
     page = re.sub(r"\s+", " ", render(full()))
     for words in (

@@ -88,7 +88,7 @@ def test_the_same_records_of_another_name_are_compared(folder: Path, how: str) -
         assert (found["source"], found["records"]) == ("patients", found["shared"])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_of_the_table_is_compared_with_it(folder: Path, ending: str) -> None:
     change(folder, f"COPY patients TO '{folder}/other.{ending}'")

@@ -119,6 +119,7 @@ def test_a_run_has_the_transformation_whose_costs_were_told_and_is_remembered(
     assert check(other | {"source": "strangers"})["earlier"] == []
 
 
+@pytest.mark.full
 def test_advice_names_what_makes_records_unique(looked: Looked) -> None:
     _, found = looked
     first = found["advice"][0]

@@ -121,7 +121,7 @@ FROM range(60) t(i)
 """
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("role", ["identifier", "undecided"])
 @pytest.mark.parametrize("number", ["MRN", "Medical Record Number", "patient_id", "SSN"])
 def test_a_name_is_no_subject_where_a_number_tells_persons(number: str, role: str) -> None:
@@ -158,6 +158,7 @@ def test_all_questions_at_once_and_none_without_reason() -> None:
     assert told.startswith("0 of 20 source records (0.0%) are unique over all released columns")
 
 
+@pytest.mark.full
 def test_uniqueness_is_counted_over_all_released_columns() -> None:
     told = checked({"note": {"role": "insensitive", "reason": "why"}})["warnings"][-1]
     assert told.startswith("20 of 20 source records (100.0%)")
@@ -180,6 +181,7 @@ def test_one_record_is_told_of_in_the_singular() -> None:
     assert told.startswith("1 of 20 source records (5.0%) is unique over all released columns")
 
 
+@pytest.mark.full
 def test_a_check_writes_nothing_and_describes_every_column() -> None:
     found = checked({})
     assert (found["source_rows"], found["lattice_size"], found["risk"]["k"]) == (20, 2, 10)

@@ -211,6 +211,7 @@ NUMBERS = {
 TENTHS = st.decimals(-300, 300, places=1) | st.integers(-300, 300).map(Decimal)
 
 
+@pytest.mark.full
 @settings(max_examples=examples(300), deadline=None)
 @given(
     kind=st.sampled_from(sorted(NUMBERS)),
@@ -257,6 +258,7 @@ def test_a_number_has_the_label_that_a_run_gives_it(
 DAYS = st.dates(date(1, 1, 1), date(9998, 12, 31)) | st.dates(date(1999, 1, 1), date(2001, 1, 1))
 
 
+@pytest.mark.full
 @settings(max_examples=examples(200), deadline=None)
 @given(
     day=DAYS,

@@ -82,6 +82,7 @@ def test_what_may_leave_and_the_reports(people: Path) -> None:
     assert "people_release</th>" in browser.page("release")
 
 
+@pytest.mark.full
 def test_undecided_columns_come_first_and_say_what_each_role_costs(browser: Browser) -> None:
     page = browser.page()
     assert page.index('id="row-5"') < page.index('id="row-6"') < page.index('id="row-0"')
@@ -104,6 +105,7 @@ def test_a_column_that_becomes_an_identifier_shows_no_cell_any_more(browser: Bro
     assert "<span>Basel</span>" not in browser.role("city", "identifier")
 
 
+@pytest.mark.full
 def test_a_role_brings_what_a_draft_would_write_and_takes_it_away_again(browser: Browser) -> None:
     spec = browser.room.desk.path
     browser.role("flurb", "quasi_identifier")

@@ -112,6 +112,7 @@ def test_one_cluster_tells_nothing() -> None:
     assert [p.relative for p in found.values()] == pytest.approx([1.0] * len(COLUMNS))
 
 
+@pytest.mark.full
 def test_a_cluster_for_each_value_tells_all() -> None:
     _, source, _ = random_clusters(2)
     source = [(row[0], row[1], "f" if i < 40 else "m", *row[3:]) for i, row in enumerate(source)]

@@ -43,6 +43,7 @@ intervals = st.lists(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=examples(15), deadline=None)
 @given(values, intervals, st.data())
 def test_intervals_of_whole_numbers_are_spread_over_their_members(

@@ -213,6 +213,7 @@ def test_one_transformation_with_removed_records(
         assert found == pytest.approx(same, abs=1e-12)
 
 
+@pytest.mark.full
 @given(st.lists(CODES, min_size=1, max_size=25), st.sets(st.integers(0, 24)))
 @slow
 def test_what_a_class_tells_need_not_be_looked_at_inside(

@@ -43,7 +43,7 @@ def test_everything_tells_records_that_nobody_has() -> None:
     assert found.share > 0.99
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("most", [50_000, 500])
 def test_records_drawn_anew_have_a_ratio_of_about_one(
     most: int, monkeypatch: pytest.MonkeyPatch

@@ -109,6 +109,7 @@ def test_the_figures_are_those_of_plain_loops() -> None:
     assert found.success == pytest.approx(hits / people)
 
 
+@pytest.mark.full
 def test_chances_are_the_shares_where_there_is_enough_to_learn() -> None:
     rng = np.random.default_rng(5)
     shares = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])

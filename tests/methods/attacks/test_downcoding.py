@@ -229,6 +229,7 @@ def test_a_run_says_what_is_taken_back() -> None:
     assert "downcoding" not in " ".join(sentences(quiet.record).not_promised)
 
 
+@pytest.mark.full
 def test_of_a_full_domain_release_with_suppression_nothing_follows() -> None:
     result = visits({"name": "full_domain", "suppression_limit": 0.1})
     assert result.metrics["downcoding"] == result.metrics["downcoding.attempted"] == 0

@@ -122,6 +122,7 @@ def test_without_k_records_in_half_of_a_stratum_nothing_is_tried() -> None:
     assert shadowed(few, fresh, np.random.default_rng(1), k=9) is not None
 
 
+@pytest.mark.full
 def test_the_same_generator_gives_the_same_attack() -> None:
     assert attacked(people(6, 500), 20) == attacked(people(6, 500), 20)
 
@@ -136,6 +137,7 @@ def test_of_many_records_some_are_tried(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.everyone.people == 200
 
 
+@pytest.mark.full
 def test_statistics_are_those_of_plain_loops() -> None:
     """Each statistic again, one person and one synthetic record at a time."""
     records, k = people(8, 120), 6

@@ -147,6 +147,7 @@ def small(seed: int, n: int, cluster: int, kinds: tuple[str, ...] = ()) -> Small
     return Small(kept, clusters, synthetic)
 
 
+@pytest.mark.full
 @settings(max_examples=examples(25), deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -344,6 +345,7 @@ def calendar(number: int, rng: np.random.Generator) -> tuple[Model, Ints]:
     return Model("cox", cells[2], cells[3], (cells[0], cells[1]), (rows, rows)), clusters
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(3))
 def test_a_calendar_year_is_a_covariate_like_others(seed: int) -> None:
     """Its sum, which swaps do not change, is large beside what it varies by."""
@@ -354,6 +356,7 @@ def test_a_calendar_year_is_a_covariate_like_others(seed: int) -> None:
     assert swapped.rmsz[1] < swapped.rmsz[0] / 2
 
 
+@pytest.mark.full
 def test_models_are_refitted_as_they_are_told(shared: Path) -> None:
     """By the libraries that what is told to people is fitted with."""
     from dbdeid.utility import model_fit

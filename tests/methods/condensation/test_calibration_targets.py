@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pytest
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound
@@ -42,6 +43,7 @@ def found(*models: Any) -> tuple[tuple[Analysed, ...], Bound]:
         return cells(bound, session, *tables, "i"), bound
 
 
+@pytest.mark.full
 def test_numbers_stand_in_the_order_of_the_records() -> None:
     told, _ = found(COX)
     (model,) = told
@@ -72,6 +74,7 @@ def test_what_decides_which_records_count_is_not_to_be_moved() -> None:
     assert plain.rows[0].all()
 
 
+@pytest.mark.full
 def test_a_variable_of_several_columns_is_not_calibrated() -> None:
     told, bound = found(COX, {**COX, "covariates": ["race", "age * died"]})
     assert [analysis.several for analysis in bound.analyses] == [None, "age * died"]

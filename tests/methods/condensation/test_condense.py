@@ -74,6 +74,7 @@ def test_clusters_strata_and_constants_hold(variant: str, data: st.DataObject) -
     check(records, recipe, condense(records, recipe, np.random.default_rng(1)))
 
 
+@pytest.mark.full
 @settings(deadline=None, max_examples=examples(60))
 @given(st.data())
 def test_recipient_keeps_the_counts_of_every_cluster(data: st.DataObject) -> None:
@@ -115,7 +116,7 @@ def test_numbers_are_not_copied() -> None:
         assert values.std() == pytest.approx(attribute.values.std(), rel=0.03)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_seed_gives_one_result(variant: str, shared: Path) -> None:
     records = patients(shared)
@@ -232,6 +233,7 @@ def test_the_recipients_coefficients_hold_and_the_variants_are_in_order(shared: 
     assert all(a < b for a, b in pairwise(rms[v] for v in VARIANTS))
 
 
+@pytest.mark.full
 def test_without_counts_numbers_follow_the_draws_and_not_the_cluster(shared: Path) -> None:
     records = patients(shared)
     age = next(i for i, a in enumerate(records.attributes) if a.name == "Age")

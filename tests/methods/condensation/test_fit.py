@@ -50,7 +50,7 @@ def test_logistic_as_statsmodels(table: Table) -> None:
     close(logistic(design, late), judge.params, judge.bse)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 def test_cox_as_lifelines(table: Table) -> None:
     judge = lifelines_cox(table.x, table.time, table.dead)
     fit, hazard = cox(table.x, table.time, table.dead)
@@ -59,7 +59,7 @@ def test_cox_as_lifelines(table: Table) -> None:
     np.testing.assert_allclose(hazard.at(base.index.to_numpy(float)), base.iloc[:, 0], rtol=1e-6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(6))
 def test_cox_with_heavy_ties_as_lifelines(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -171,6 +171,7 @@ def test_what_it_promises(
         assert padded[alike].any()
 
 
+@pytest.mark.full
 @settings(deadline=None, max_examples=examples(60))
 @given(problems(most_rows=25), st.integers(2, 5), st.integers(0, 1), st.randoms())
 def test_order_does_not_matter(

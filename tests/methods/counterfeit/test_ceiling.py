@@ -189,6 +189,7 @@ def wide() -> Padding:
     return Padding(lattice, replace(tuples, values=(random_values(tuples, 5),)), 4, catalog=0)
 
 
+@pytest.mark.full
 def test_later_searches_need_not_count_again():
     ceiling = Ceiling(wide())
     first = ceiling.search("loss", h=0.5, limit=100)
@@ -241,7 +242,7 @@ ADULT = [  # h, k, fewest counterfeits of any node under h, that node, its loss
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(("h", "k", "fewest", "node", "loss"), ADULT)
 def test_fewest_counterfeits_on_adult(h, k, fewest, node, loss, shared):
     lattice, tuples = load_valued(shared, "adult.csv", QIS, "occupation")
@@ -268,7 +269,7 @@ def test_reconstruction_error_on_adult(h, k, shared):
     assert told.need(told.count(node)).error < RCE[h, k] * 7 / 8 + 0.01
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("k", [3, 5, 10])
 def test_the_least_ceiling_on_adult_at_a_tenth(k, shared):
     """Below it no node of all 2,160 needs few enough, and it is a node's degree."""
@@ -282,6 +283,7 @@ def test_the_least_ceiling_on_adult_at_a_tenth(k, shared):
     assert found.best.counterfeits <= limit
 
 
+@pytest.mark.full
 def test_a_budget_that_no_node_under_h_keeps_says_what_would_do(shared):
     lattice, tuples = load_valued(shared, "adult.csv", QIS, "occupation")
     ceiling = Ceiling(Padding(lattice, tuples, 10, catalog=0))

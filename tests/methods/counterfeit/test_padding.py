@@ -143,6 +143,7 @@ PATHS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", PATHS)
 def test_all_ways_to_count_find_the_same(path, monkeypatch):
     lattice, tuples = random_problem(seed=3, width=4, rows=1500)

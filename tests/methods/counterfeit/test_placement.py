@@ -75,6 +75,7 @@ def test_bounds_hold_and_nothing_else_changes(seed: int) -> None:
     assert found.risk == pytest.approx(worst)
 
 
+@pytest.mark.full
 def test_most_draws_find_a_place() -> None:
     found = [
         place(random_places(seed, 60, 4, 5), 1.3 / 4, (), np.random.default_rng(seed))

@@ -20,6 +20,7 @@ from dbdeid.methods.full_domain.search.optimal import optimal, start
 from dbdeid.methods.full_domain.search.region import Packing
 
 
+@pytest.mark.full
 @given(ruled_problems(), st.floats(0, 1), st.data())
 @settings(max_examples=examples(150), deadline=None)
 def test_what_blocks_lose_is_never_more_than_the_optimum(problem, share, data):

@@ -183,6 +183,7 @@ def test_larger_lattices(name, seed, share):
     assert found.checked < lattice.size / 2
 
 
+@pytest.mark.full
 def test_marginals_do_for_tuples():
     lattice, tuples = random_problem(seed=2, width=4, rows=300)
     checker = NumpyChecker(lattice, tuples, Rule(3))
@@ -238,6 +239,7 @@ def test_an_interrupt_passes_through():
         explore(optimal, Problem(lattice, tuples, checker, limit=1, objective=LOSS))
 
 
+@pytest.mark.full
 def test_a_lattice_of_many_blocks(monkeypatch):
     lattice, tuples = random_problem(seed=3, width=5, rows=400)
     checker = NumpyChecker(lattice, tuples, Rule(4))
@@ -261,7 +263,7 @@ def nothing_is_listed(monkeypatch):
     monkeypatch.setattr(guide, "RATED_ROUGHLY", 8)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.full
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.usefixtures("nothing_is_listed")
 @given(ruled_problems(), st.floats(0, 1), st.booleans())

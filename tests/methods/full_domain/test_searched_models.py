@@ -85,7 +85,7 @@ def test_the_optimum_is_that_of_all_nodes(model, data, problem, k, share):
         assert (found.node, found.score) == (everywhere.node, everywhere.score)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.full
 @pytest.mark.parametrize("model", MADE, ids=NAMED)
 def test_bounds_change_nothing_but_the_checks(model):
     lattice, bare = random_problem(seed=4, width=4, rows=500)

@@ -92,7 +92,7 @@ def test_all_measures_add_up_to_the_same(cells: Cells, seed: int, session: Sessi
     assert found == pytest.approx(on_arrays, abs=CLOSE)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.full
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("risk", RISKS)
 @settings(deadline=None, derandomize=True, max_examples=6)
