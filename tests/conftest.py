@@ -49,6 +49,25 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Backwards())
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores, for tests wait for locks, processes and servers."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one worker have all tests of dbt: others would wait while it makes its environment."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            dbt = "tests/dbt"
+            return dbt if nodeid.startswith(f"{dbt}/") else str(super()._split_scope(nodeid))
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 _connect = duckdb.connect
 
 
@@ -110,7 +129,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Let garbage collection pass over all that stays anyway, modules and collected tests, and
     look as seldom as it does in the command."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
     gc.enable()

@@ -54,7 +54,7 @@ def texts(release: RandomRelease, random: Random) -> Iterator[str]:
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("tenth", range(10))
 def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
-    seeds = tiers.some(range(tenth, 60, 10), 2)
+    seeds = tiers.some(range(tenth, 60, 10), 4)
     seen = judged_all("counterparts", seeds, texts, 10, MACROS)
     assert seen["worlds"] > 20
     assert seen["bounded"] > seen["refused"]

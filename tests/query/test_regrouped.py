@@ -88,7 +88,7 @@ def texts(forms: tuple[str, ...], release: RandomRelease, random: Random) -> Ite
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("tenth", range(10))
 def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
-    seeds = tiers.some(range(tenth, RELEASES, 10), 2)
+    seeds = tiers.some(range(tenth, RELEASES, 10), 4)
     seen = judged_all(
         "regrouped", seeds, lambda release, random: texts(FORMS, release, random), QUERIES
     )
