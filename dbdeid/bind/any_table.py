@@ -83,7 +83,7 @@ def opened(
             yield _of_database(session, database, table)
         return
     if names_file(str(source)) or path.is_dir() or is_pattern(path):
-        if table is not None:
+        if table is not None and (path.exists() or is_pattern(path)):
             hint = "leave the table name out"
             if names_file(table):  # a shell that wrote out a pattern
                 hint = (

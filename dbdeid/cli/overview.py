@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
+import sys
 from typing import Any
 
 import typer.core
+
+from dbdeid.errors import Failure
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("demo", "init", "ui", "risk", "roles"),
@@ -19,6 +23,25 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 class Overview(typer.core.TyperGroup):
     """The commands of `GROUPS` under their headings; whatever is in none stands at the end."""
+
+    def main(self, *args: Any, **given: Any) -> Any:
+        """Run the command line, and tell of words that make no command as of other errors: under
+        `--json` in a document as well."""
+        words = next(iter(args), given.get("args"))
+        try:
+            code = super().main(*args, **(given | {"standalone_mode": False}))
+        except typer.Abort:
+            typer.echo("aborted", err=True)
+            sys.exit(1)
+        except Exception as error:  # typer has its own copy of click in some versions
+            if not hasattr(error, "format_message"):
+                raise
+            error.show()  # type: ignore[attr-defined]
+            failure = Failure(error.format_message(), int(getattr(error, "exit_code", 2)))
+            if "--json" in (sys.argv[1:] if words is None else words):
+                typer.echo(json.dumps(failure.document, indent=2, ensure_ascii=False))
+            sys.exit(failure.exit_code)
+        sys.exit(code or 0)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list."""

@@ -262,9 +262,9 @@ ODD: tuple[Odd, ...] = (
         {"role": "quasi_identifier", "hierarchy": {"intervals": [0.1, 10]}},
     ),
     (
-        "denormal doubles",
+        "small doubles",
         "DOUBLE",
-        "CASE WHEN i % 2 = 0 THEN '5e-324' ELSE '-5e-324' END",
+        "CASE WHEN i % 2 = 0 THEN '1e-290' ELSE '-1e-290' END",
         {"role": "quasi_identifier", "hierarchy": {"intervals": [0.1, 10]}},
     ),
     (

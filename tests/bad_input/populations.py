@@ -30,7 +30,7 @@ def _case(
 SHAPES = (
     _case("no such table", "cannot be read", "did you mean 'people'?", "", "poeple"),
     _case("no such file", "cannot be read", "looked in", "", "town.csv"),
-    _case("a folder", "cannot be read", "looked in", "", "x.csv", files={"x.csv/y": ""}),
+    _case("a folder", "cannot be read", "check the path", "", "x.csv", files={"x.csv/y": ""}),
     _case(
         "no parquet", "cannot be read", "-vv logs", "", "x.parquet", files={"x.parquet": "KANARI"}
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,11 @@ def ended(code: int = 2, out: str = "", err: str = TOLD) -> Ended:
 
 def test_a_good_refusal_passes(template: Path, tmp_path: Path) -> None:
     check(BAD, tmp_path / "place", template)
-    check(BAD, tmp_path / "again", template, lambda case, words: ended())
+    document = json.dumps(
+        {"error": TOLD.removeprefix("error: ")[:-1], "exit_code": 2, "mistakes": []}
+    )
+    told = {True: ended(out=document), False: ended()}
+    check(BAD, tmp_path / "again", template, lambda case, words: told["--json" in words])
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,6 @@ def test_tables_and_views_by_any_spelling(con, source: str) -> None:
         "t TABLESAMPLE 10%",
         "t; DROP TABLE t",
         "range(10)",
-        "other.main.t",
         "(FROM t)",
     ],
 )

@@ -129,7 +129,7 @@ def test_suppressed_records_are_told_of_and_spread_on_request() -> None:
     assert plain.suppressed == lost
     assert plain.rows[0][:3] == (200 - lost, 200 - lost, 200 - lost)
     (note,) = plain.notes
-    assert note.startswith(f"{lost} of 200 records were suppressed: they are in no number")
+    assert note.startswith(f"{lost} of 200 records were suppressed. They are not counted here")
     assert note.endswith("; --spread-suppressed counts them too")
     with OpenRelease(made_of, for_others=True) as served:  # where there is no such option
         (other,) = served.query(asked).notes
