@@ -20,6 +20,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "In SQL": ("sql", "macros"),
 }
 
+# What words that make no command end in: of click, of which typer has its own copy in some versions.
+_Refused: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
 
 class Overview(typer.core.TyperGroup):
     """The commands of `GROUPS` under their headings; whatever is in none stands at the end."""
@@ -33,11 +36,9 @@ class Overview(typer.core.TyperGroup):
         except typer.Abort:
             typer.echo("aborted", err=True)
             sys.exit(1)
-        except Exception as error:  # typer has its own copy of click in some versions
-            if not hasattr(error, "format_message"):
-                raise
-            error.show()  # type: ignore[attr-defined]
-            failure = Failure(error.format_message(), int(getattr(error, "exit_code", 2)))
+        except _Refused as error:
+            error.show()
+            failure = Failure(error.format_message(), error.exit_code)
             if "--json" in (sys.argv[1:] if words is None else words):
                 typer.echo(json.dumps(failure.document, indent=2, ensure_ascii=False))
             sys.exit(failure.exit_code)

@@ -60,11 +60,11 @@ def test_a_table_is_folded_where_it_is_wider_than_the_terminal(
     rows = [("age", "a long sentence about what the column holds and why"), ("sex", "short")]
     plain = layout.grid(("column", "meaning"), rows)
     monkeypatch.setattr("sys.stdout", Terminal())
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((36, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda **_: os.terminal_size((36, 24)))
     folded = layout.grid(("column", "meaning"), rows)
     assert max(map(len, folded.split("\n"))) <= 36
     assert " ".join(folded.split()) == " ".join(plain.split())
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((200, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda **_: os.terminal_size((200, 24)))
     assert layout.grid(("column", "meaning"), rows) == plain
 
 
