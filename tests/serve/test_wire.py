@@ -56,6 +56,15 @@ def test_a_setting_of_a_transaction_ends_with_it(client: Connection) -> None:
     assert setting() == "off"
 
 
+@pytest.mark.parametrize("value", ["'abc'", "'5 parsecs'", "-1"])
+def test_a_time_that_is_none_does_not_become_no_limit(client: Connection, value: str) -> None:
+    client.execute("SET statement_timeout = '1.5 min'")
+    with pytest.raises(psycopg.Error, match="statement_timeout is no time"):
+        client.execute(f"SET statement_timeout = {value}".encode())
+    assert client.execute("SHOW statement_timeout").fetchone() == ("1.5 min",)
+    client.execute("SET statement_timeout TO DEFAULT")
+
+
 def told(raw: Any) -> Any:
     """What a server in this process tells: a call that waits would keep it from answering."""
     found = None
