@@ -68,6 +68,8 @@ _SAMPLES: dict[int, Value] = {
 _BACK = {"BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"}
 # A question about tables takes no longer once it is asked, in seconds: others wait for their turn.
 _PATIENCE = 10.0
+# A client may have so many cursors open, each of which holds its answer.
+_MOST_CURSORS = 100
 # So often it is looked whether a client that waits is still there, in seconds.
 _GLANCE = 0.5
 
@@ -434,6 +436,8 @@ class Client:
         upper = [word.upper() for word in sent.words]
         if "FOR" not in upper or "CURSOR" not in upper:
             raise Refused("42601", "DECLARE without CURSOR … FOR")
+        if len(self._cursors) >= _MOST_CURSORS:
+            raise Refused("53200", "too many cursors are open", "close some, or COMMIT")
         found = re.search(r"\bFOR\s", sent.text, re.IGNORECASE)
         inner = sent.text[found.end() :] if found else ""
         answered = self._answer(read(Sent(inner, ())), values)
