@@ -34,7 +34,15 @@ from dbdeid.serve import types
 from dbdeid.serve.answered import Answered, Column, Refused, Statement
 from dbdeid.serve.catalog import Catalog
 from dbdeid.serve.served import DATABASE, Place, Served
-from dbdeid.serve.settings import BOUNDS, SPREAD, VERSION, ClientSettings, assigned
+from dbdeid.serve.settings import (
+    BOUNDS,
+    SPREAD,
+    TIMEOUT,
+    VERSION,
+    ClientSettings,
+    assigned,
+    seconds,
+)
 from dbdeid.serve.types import Type
 from dbdeid.version import __version__
 
@@ -58,12 +66,12 @@ _SAMPLES: dict[int, Value] = {
     **dict.fromkeys((types.TIMESTAMP.oid, types.TIMESTAMPTZ.oid), datetime(2000, 1, 1)),
 }
 _BACK = {"BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"}
-# A question about tables takes no longer, in seconds: its client may be gone.
-_PATIENCE = 20.0
+# A question about tables takes no longer once it is asked, in seconds: others wait for their turn.
+_PATIENCE = 10.0
+# A client may have so many cursors open, each of which holds its answer.
+_MOST_CURSORS = 100
 # So often it is looked whether a client that waits is still there, in seconds.
 _GLANCE = 0.5
-_TIME = re.compile(r"(\d+) ?(ms|s|min|h|)")
-_UNITS = {"": 0.001, "ms": 0.001, "s": 1, "min": 60, "h": 3600}
 
 
 @dataclass(slots=True)
@@ -260,9 +268,8 @@ class Client:
         """An answer, when it is this client's turn; it can be cancelled until it is there."""
         self._stopped = self._too_late = False
         within = self._timeout
-        if turn is self.catalog.turn:
-            within = min(within or _PATIENCE, _PATIENCE)
         timer = threading.Timer(within, self._stop) if within else None
+        patient = threading.Timer(_PATIENCE, self._stop) if turn is self.catalog.turn else None
         answered = threading.Event()
         watch = threading.Thread(target=self._watch, args=(answered,), daemon=True)
         watch.start()
@@ -276,8 +283,13 @@ class Client:
                         raise KeyboardInterrupt
                     self._interrupt = interrupt
                 try:
+                    if patient is not None:  # which does not wait while others are answered
+                        patient.daemon = True
+                        patient.start()
                     return ask()
                 finally:
+                    if patient is not None:
+                        patient.cancel()
                     with self._asked:
                         self._interrupt = None
         finally:
@@ -295,8 +307,7 @@ class Client:
     @property
     def _timeout(self) -> float:
         """For how many seconds a statement may run; 0 for as long as it takes."""
-        found = _TIME.fullmatch((self.settings.get("statement_timeout") or "").strip("' "))
-        return min(float(found[1]) * _UNITS[found[2]], 86_400) if found else 0
+        return min(seconds(self.settings.get(TIMEOUT) or "") or 0, 86_400)
 
     def _stop(self) -> None:
         self._too_late = True
@@ -425,6 +436,8 @@ class Client:
         upper = [word.upper() for word in sent.words]
         if "FOR" not in upper or "CURSOR" not in upper:
             raise Refused("42601", "DECLARE without CURSOR … FOR")
+        if len(self._cursors) >= _MOST_CURSORS:
+            raise Refused("53200", "too many cursors are open", "close some, or COMMIT")
         found = re.search(r"\bFOR\s", sent.text, re.IGNORECASE)
         inner = sent.text[found.end() :] if found else ""
         answered = self._answer(read(Sent(inner, ())), values)

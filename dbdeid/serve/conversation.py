@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from dbdeid.errors import DataError
 from dbdeid.query.clients.copying import Copied
@@ -18,6 +18,9 @@ from dbdeid.serve.types import Written, value_of
 
 # So much of an answer is written at once.
 _CHUNK = 64 * 1024
+# A client may have so many statements and portals at a time, of so many bytes together.
+_MOST_HELD = 2_000
+_LARGEST_HELD = 4 * messages.LONGEST
 
 
 @dataclass(slots=True)
@@ -29,6 +32,7 @@ class _Prepared:
 
     statement: Statement | None
     types: tuple[int, ...]
+    size: int
     described: list[str] | None = None
 
 
@@ -39,8 +43,12 @@ class _Portal:
     prepared: _Prepared
     bind: Bind
     values: tuple[Value | list[Value], ...]
+    size: int
     answered: Answered | None = None
     sent: int = 0
+
+
+_Held = TypeVar("_Held", _Prepared, _Portal)
 
 
 class Conversation:
@@ -57,13 +65,6 @@ class Conversation:
         self._prepared: dict[str, _Prepared] = {}
         self._portals: dict[str, _Portal] = {}
         self._skipping = False
-        self._said: Mapping[bytes, Callable[[bytes], None]] = {
-            b"P": self._parse,
-            b"B": self._bind,
-            b"D": self._describe,
-            b"E": self._execute,
-            b"C": self._close,
-        }
 
     def run(self) -> None:
         """Answer until the client leaves.
@@ -71,6 +72,14 @@ class Conversation:
         Raises:
             Malformed: it does not keep to the protocol.
         """
+        # not of the object, which would then outlive the conversation with all that it holds
+        carried: Mapping[bytes, Callable[[bytes], None]] = {
+            b"P": self._parse,
+            b"B": self._bind,
+            b"D": self._describe,
+            b"E": self._execute,
+            b"C": self._close,
+        }
         while True:
             kind, body = read_message(self._reader)
             if kind in (b"X", b""):
@@ -82,9 +91,9 @@ class Conversation:
                 self._ready()
             elif kind == b"H":
                 self._writer.flush()
-            elif kind in self._said:
+            elif kind in carried:
                 if not self._skipping:
-                    self._try(self._said[kind], body)
+                    self._try(carried[kind], body)
             elif kind not in (b"d", b"c", b"f"):  # of a COPY that was refused
                 raise Malformed(f"a message of an unknown kind {kind!r}")
 
@@ -136,7 +145,7 @@ class Conversation:
         types = said.types
         if statement is not None and statement.query is not None:
             types = self._client.types_of(statement.query, said.types)
-        self._prepared[said.name] = _Prepared(statement, types)
+        self._hold(self._prepared, said.name, _Prepared(statement, types, len(body)))
         self._tell(messages.PARSED)
 
     def _bind(self, body: bytes) -> None:
@@ -154,7 +163,7 @@ class Conversation:
             )
         except DataError as error:
             raise Refused("22P02", error.message, error.hint) from None
-        self._portals[said.portal] = _Portal(prepared, said, values)
+        self._hold(self._portals, said.portal, _Portal(prepared, said, values, len(body)))
         self._tell(messages.BOUND)
 
     def _describe(self, body: bytes) -> None:
@@ -206,6 +215,20 @@ class Conversation:
         said = messages.named(body)
         (self._prepared if said.kind == "S" else self._portals).pop(said.name, None)
         self._tell(messages.CLOSED)
+
+    def _hold(self, among: dict[str, _Held], name: str, one: _Held) -> None:
+        """Keep a statement or portal until the client closes it.
+
+        Raises:
+            Refused: the client has too many.
+        """
+        among.pop(name, None)
+        held: list[_Prepared | _Portal] = [*self._prepared.values(), *self._portals.values()]
+        if len(held) >= _MOST_HELD or sum(h.size for h in held) + one.size > _LARGEST_HELD:
+            raise Refused(
+                "53200", "too many statements are held for one client", "close some, or COMMIT"
+            )
+        among[name] = one
 
     def _forget(self, sent: Sent) -> None:
         """Forget what DEALLOCATE or DISCARD names."""

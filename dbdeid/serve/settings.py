@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from dbdeid.errors import DataError
 from dbdeid.version import __version__
 
 BOUNDS, SPREAD = "dbdeid.bounds", "dbdeid.spread_suppressed"
+TIMEOUT = "statement_timeout"
 
 VERSION = "15.0"
 # Of these a client is told when it connects, and when they change.
@@ -37,7 +39,7 @@ _OTHERS = {
     "max_identifier_length": "63",
     "max_index_keys": "32",
     "extra_float_digits": "1",
-    "statement_timeout": "0",
+    TIMEOUT: "0",
     "lc_collate": "C",
     "lc_ctype": "C",
     "escape_string_warning": "on",
@@ -53,6 +55,8 @@ _FIXED = {
 }
 _SWITCHES = {BOUNDS, SPREAD}
 _UTF8 = {"utf8", "utf-8", "unicode", "sql_ascii"}
+_TIME = re.compile(r"(\d+(?:\.\d+)?) ?(us|ms|s|min|h|d|)")
+_UNITS = {"": 1e-3, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86_400}
 _ON = {"on", "true", "yes", "1", "t", "y"}
 _OFF = {"off", "false", "no", "0", "f", "n"}
 
@@ -116,6 +120,10 @@ class ClientSettings:
             value = "UTC"  # moments are told with their zone, whatever the client's is
         elif known == "DateStyle" and not value.upper().startswith("ISO"):
             raise DataError(f"the style {value} is not known here", hint="ISO is")
+        elif known == TIMEOUT and seconds(value) is None:
+            raise DataError(
+                f"{TIMEOUT} is no time: {value}", hint="write milliseconds, or '5s', '2min', '1h'"
+            )
         elif known in _FIXED and value.lower() != self._values[known].lower():
             raise DataError(f"{known} cannot be changed", hint="a release is only read")
         self._values[known] = value
@@ -135,6 +143,12 @@ class ClientSettings:
     def _named(self, name: str) -> str:
         lower = name.lower()
         return next((known for known in self._values if known.lower() == lower), lower)
+
+
+def seconds(written: str) -> float | None:
+    """The seconds of a time, in milliseconds or with its unit; None where it is none."""
+    found = _TIME.fullmatch(written.strip("' "))
+    return float(found[1]) * _UNITS[found[2]] if found else None
 
 
 def _switched(name: str, value: str) -> str:

@@ -170,6 +170,11 @@ def test_named_columns_keep_their_names(session: Session) -> None:
     assert answer(session, text, TARGET).columns == ("place", "middle")
 
 
+def test_short_texts_are_filled_up(session: Session) -> None:
+    text = "SELECT MIN(LPAD(ward, 3, '0') || REPEAT('x', 2)) FROM visits"
+    assert answer(session, text, TARGET).rows == (("00Axx",),)
+
+
 def test_order_and_limit_are_kept(session: Session) -> None:
     text = "SELECT DISTINCT ward FROM visits ORDER BY ward DESC LIMIT 2 OFFSET 1"
     assert answer(session, text, TARGET).rows == (("C",), ("B",))
@@ -215,6 +220,10 @@ def test_names_that_are_not_released_as_they_are_are_refused_with_those_that_are
         "SELECT FIRST(ward), KURTOSIS(cost) FROM visits",
         "WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r) SELECT i FROM r, visits",
         "SELECT KURTOSIS(cost) AS surname FROM visits",
+        "SELECT MAX(REPEAT(ward, 100000000)) FROM visits",
+        "SELECT MAX(REPEAT(REPEAT(ward, 1000), 1000)) FROM visits",
+        "SELECT MAX(REPEAT(ward, stay)) FROM visits",
+        "SELECT MAX(LPAD(ward, 100000000, 'x')) FROM visits",
         "SELECT 1",
         "VALUES (1)",
         "PIVOT visits ON ward USING SUM(cost)",

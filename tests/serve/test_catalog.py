@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 import sqlalchemy
 from clients import PASSWORD, Connection, connected
@@ -97,6 +98,8 @@ QUESTIONS = {
     "TABLE pg_am": "2",
     "VALUES (7)": "7",
     "SELECT (ARRAY['a', 'b'])[2]": "b",
+    "SELECT sum(i) FROM pg_class c, generate_series(1, 3) i WHERE c.oid = 16384": "6",
+    "SELECT lpad('7', 3, '0')": "007",
 }
 
 
@@ -107,6 +110,23 @@ def test_questions_about_tables(client: Connection, text: str) -> None:
     ((first, *_), *rest) = client.execute(text.encode()).fetchall()
     assert not rest
     assert re.search(QUESTIONS[text], str(first))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT range(1000000000)",
+        "SELECT * FROM generate_series(1, 1000000000)",
+        "SELECT range(n) FROM (SELECT 100000 * 100000 AS n)",
+        "SELECT range('1000000000'::int)",
+        "SELECT repeat('x', 1000000000)",
+        "SELECT lpad('x', 1000000000, 'y')",
+        "SELECT space(1000000000)",
+    ],
+)
+def test_the_catalog_makes_nothing_long(client: Connection, text: str) -> None:
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match=r"letters|series"):
+        client.execute(text.encode())
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -15,6 +19,8 @@ from psycopg import pq
 from specs import small
 
 import dbdeid
+from dbdeid.serve import conversation
+from dbdeid.serve.conversation import Conversation
 from dbdeid.serve.server import Server
 
 
@@ -56,6 +62,15 @@ def test_a_setting_of_a_transaction_ends_with_it(client: Connection) -> None:
     assert setting() == "off"
 
 
+@pytest.mark.parametrize("value", ["'abc'", "'5 parsecs'", "-1"])
+def test_a_time_that_is_none_does_not_become_no_limit(client: Connection, value: str) -> None:
+    client.execute("SET statement_timeout = '1.5 min'")
+    with pytest.raises(psycopg.Error, match="statement_timeout is no time"):
+        client.execute(f"SET statement_timeout = {value}".encode())
+    assert client.execute("SHOW statement_timeout").fetchone() == ("1.5 min",)
+    client.execute("SET statement_timeout TO DEFAULT")
+
+
 def told(raw: Any) -> Any:
     """What a server in this process tells: a call that waits would keep it from answering."""
     found = None
@@ -87,6 +102,38 @@ def test_a_statement_whose_columns_have_changed_is_refused(client: Connection) -
     client.execute("RESET dbdeid.bounds")
     raw.send_query_prepared(b"asked", [])
     assert told(raw).nfields == 3
+
+
+def test_a_client_cannot_have_the_server_hold_more_and_more(
+    client: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.execute("BEGIN")
+    many = "; ".join(f"DECLARE c{number} CURSOR FOR SELECT 1" for number in range(101))
+    with pytest.raises(psycopg.Error, match="too many cursors"):
+        client.execute(many.encode())
+    client.execute("ROLLBACK")
+    monkeypatch.setattr(conversation, "_LARGEST_HELD", 90)
+    raw = client.pgconn
+    raw.send_prepare(b"one", b"SELECT 'a text of some letters'")
+    assert told(raw).status == pq.ExecStatus.COMMAND_OK
+    raw.send_prepare(b"two", b"SELECT 'a text of some more letters, too many for both'")
+    assert b"too many statements" in told(raw).error_message
+    client.execute("DEALLOCATE ALL")
+    raw.send_prepare(b"two", b"SELECT 'a text of some more letters, too many for both'")
+    assert told(raw).status == pq.ExecStatus.COMMAND_OK
+
+
+def test_what_a_client_had_is_let_go_when_it_leaves() -> None:
+    """At once: until its memory is looked for, others may have taken as much."""
+    gc.disable()
+    try:
+        talk = Conversation(SimpleNamespace(status="I"), io.BytesIO(b"X\0\0\0\4"), io.BytesIO())  # type: ignore[arg-type]
+        left = weakref.ref(talk)
+        talk.run()
+        del talk
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_a_question_whose_client_hangs_up_is_stopped(

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from dbdeid.engine.expressions import identifier
 from dbdeid.query.clients.statements import POSTGRES, name_of, read_tables, with_names
+from dbdeid.query.forms.long_texts import refuse_long
 from dbdeid.query.parse.expressions import refused
 
 _SCHEMAS = {"pg_catalog": "pg", "information_schema": "inf"}
@@ -46,6 +47,10 @@ _OF_VALUES = (
     *("ltrim", "mod", "now", "octet_length", "quote_literal", "row", "row_to_json", "rtrim"),
     *("string_to_array", "timeofday", "to_json", "upper"),
 )
+# Of what series are made, and what makes large numbers for their ends.
+_SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
+_GROWING = (exp.Mul, exp.Pow, exp.BitwiseLeftShift, exp.Factorial, exp.Exp)
+_LONGEST = 100_000
 _RENAMED = {"json_build_object": "json_object"}
 
 
@@ -95,6 +100,8 @@ def of_catalog(query: exp.Query, standing: Standing) -> str:
     with_names(query, taken=None)
     for table in list(read_tables(query)):
         _place(table, standing)
+    refuse_long(query)
+    _refuse_series(query)
     for node in query.walk():
         if isinstance(node, _CHANGING):
             raise refused(f"{node.key.upper()}, where releases are only asked")
@@ -111,6 +118,23 @@ def of_catalog(query: exp.Query, standing: Standing) -> str:
         if made is not node:
             node.replace(made)
     return query.sql(dialect="duckdb")
+
+
+def _refuse_series(query: exp.Expr) -> None:
+    """Refuse long series: the engine's limit of memory does not hold for lists of one function."""
+    series = [
+        f for f in query.find_all(exp.Func) if isinstance(f, _SERIES) or name_of(f) == "range"
+    ]
+    if not series:
+        return
+    computed = any(not isinstance(a, exp.Literal) for f in series for a in f.iter_expressions())
+    numbers = [n for n in query.find_all(exp.Literal) if n.name.strip().isdecimal()]
+    long = any(len(n.name.strip()) > len(str(_LONGEST)) or int(n.name) > _LONGEST for n in numbers)
+    if long or (computed and query.find(*_GROWING) is not None):
+        raise refused(
+            "a series of more numbers than the catalog needs",
+            f"write ends up to {_LONGEST:,}, and no products beside computed ones",
+        )
 
 
 def _refuse_function(node: exp.Expr, standing: Standing) -> None:

@@ -16,6 +16,7 @@ from dbdeid.engine.expressions import column, identifier
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError
+from dbdeid.query.forms.long_texts import refuse_long
 from dbdeid.query.parse.answerable import Answerable
 from dbdeid.query.parse.expressions import instead_of, refuse_strange, refused
 from dbdeid.query.parse.meaning import source_type
@@ -152,7 +153,8 @@ def exact_columns(target: Answerable, unchanged: Collection[str]) -> tuple[Colum
 
 
 def _refuse_unknown(found: exp.Expr) -> None:
-    """Refuse nodes that are not known to be deterministic and free of side effects."""
+    """Refuse nodes that are not known to be deterministic, free of side effects and short."""
+    refuse_long(found)
     for node in found.walk():
         if isinstance(node, exp.Select):
             only(node, _CLAUSES)
