@@ -20,7 +20,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "In SQL": ("sql", "macros"),
 }
 
-# What words that make no command end in: of click, of which typer has its own copy in some versions.
+# What words that make no command end in: of click, of which some versions of typer have a copy.
 _Refused: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 

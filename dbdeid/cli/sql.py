@@ -75,6 +75,10 @@ def serve(
     expected_only: Annotated[
         bool, typer.Option("--expected-only", help="Answer without columns of bounds.")
     ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", help="End a question that takes longer; 0: none."),
+    ] = 60,
     options: Options,
 ) -> None:
     """Let PostgreSQL clients on this machine ask releases: psql, BI tools, notebooks.
@@ -104,6 +108,7 @@ def serve(
         port=port,
         password=password,
         bounds=not expected_only,
+        timeout=timeout,
         settings=options.settings,
     ) as server:
         found = {

@@ -67,7 +67,7 @@ _SAMPLES: dict[int, Value] = {
 }
 _BACK = {"BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"}
 # A question about tables takes no longer once it is asked, in seconds: others wait for their turn.
-_PATIENCE = 10.0
+_OF_TABLES = 10.0
 # A client may have so many cursors open, each of which holds its answer.
 _MOST_CURSORS = 100
 # So often it is looked whether a client that waits is still there, in seconds.
@@ -93,6 +93,8 @@ class Client:
         settings: its own.
         role: how it calls itself.
         process: the number of its connection.
+        patience: how long a question to a release takes once it is its turn, in seconds; 0: as long
+            as it needs.
         status: idle, in a transaction, or in one that failed.
         gone: whether it has hung up.
     """
@@ -102,6 +104,7 @@ class Client:
     settings: ClientSettings
     role: str
     process: int
+    patience: float = 0
     status: Status = "I"
     gone: Callable[[], bool] = lambda: False
     _cursors: dict[str, _Cursor] = field(default_factory=dict)
@@ -269,7 +272,8 @@ class Client:
         self._stopped = self._too_late = False
         within = self._timeout
         timer = threading.Timer(within, self._stop) if within else None
-        patient = threading.Timer(_PATIENCE, self._stop) if turn is self.catalog.turn else None
+        patience = _OF_TABLES if turn is self.catalog.turn else self.patience
+        patient = threading.Timer(patience, self._stop) if patience else None
         answered = threading.Event()
         watch = threading.Thread(target=self._watch, args=(answered,), daemon=True)
         watch.start()

@@ -46,6 +46,7 @@ def serving(
     port: int,
     password: str,
     bounds: bool = True,
+    timeout: float = 0,
     settings: Settings | None = None,
 ) -> Iterator[Server]:
     """A server that listens, and answers once `serve_forever` is called.
@@ -55,6 +56,7 @@ def serving(
         port: 0 for any that is free.
         password: which clients have to know.
         bounds: whether answers have columns of bounds, unless a client decides otherwise.
+        timeout: how long a question may take, in seconds; 0: as long as it needs.
         settings: limits of the engine.
 
     Raises:
@@ -63,7 +65,7 @@ def serving(
     with (
         served(sources, settings) as found,
         Catalog(found.tables, DATABASE, ROLE) as catalog,
-        Server(found, catalog, password, port=port, bounds=bounds) as server,
+        Server(found, catalog, password, port=port, bounds=bounds, timeout=timeout) as server,
     ):
         try:
             yield server
@@ -80,6 +82,7 @@ class Server(socketserver.ThreadingTCPServer):
         password: which they have to know.
         port: 0 for any that is free.
         bounds: whether answers have columns of bounds, unless a client decides otherwise.
+        timeout: how long a question to a release may take, in seconds; 0: as long as it needs.
 
     Raises:
         DataError: the port is taken.
@@ -90,9 +93,17 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 128
 
     def __init__(
-        self, served: Served, catalog: Catalog, password: str, *, port: int, bounds: bool
+        self,
+        served: Served,
+        catalog: Catalog,
+        password: str,
+        *,
+        port: int,
+        bounds: bool,
+        timeout: float,
     ) -> None:
         self.served, self.catalog, self.bounds = served, catalog, bounds
+        self.patience = timeout
         self.verifier = Verifier.of(password)
         self._clients: dict[tuple[int, int], Client] = {}
         self._lock = threading.Lock()
@@ -128,7 +139,7 @@ class Server(socketserver.ThreadingTCPServer):
                 raise Refused("53300", "sorry, too many clients already")
             self._last += 1
             settings = ClientSettings(bounds=bounds)
-            made = Client(self.served, self.catalog, settings, role, self._last)
+            made = Client(self.served, self.catalog, settings, role, self._last, self.patience)
             self._clients[made.process, secret] = made
         try:
             yield made, secret

@@ -123,6 +123,8 @@ def test_sets_that_are_too_many_are_never_listed(session: Session, visits: Answe
         (f"SELECT {YOUNG} UNION ALL BY NAME SELECT {YOUNG}", "BY NAME of UNION"),
         (f"SELECT {YOUNG} UNION ALL SELECT {YOUNG} ORDER BY n + 1", "no column that is shown"),
         (f"SELECT {YOUNG} UNION ALL VALUES (1)", "VALUES in FROM"),
+        (f"SELECT MAX(ward) AS n FROM visits UNION ALL SELECT {YOUNG}", "UNION of text with"),
+        (f"SELECT {YOUNG} UNION ALL SELECT MIN(ward) FROM visits", "UNION of text with"),
         (f"SELECT ward, ward AS w, {YOUNG} GROUP BY ROLLUP (ward, w)", "two columns that are the"),
         (
             "SELECT age, COUNT(*) / SUM(COUNT(*)) OVER () AS p FROM visits GROUP BY ROLLUP (age)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import json
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -169,6 +170,28 @@ def test_a_question_whose_client_hangs_up_is_stopped(
             break
         time.sleep(0.05)
     assert stopped
+
+
+def test_a_question_ends_when_it_has_had_its_time(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others wait for their turn meanwhile. What is asked of tables has a time of its own."""
+    (place, *_) = server.served.places.values()
+    stopped = threading.Event()
+
+    def slow(text: str, **_: Any) -> None:
+        assert stopped.wait(20)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server, "patience", 0.2)
+    with connected(server, PASSWORD) as client, monkeypatch.context() as patch:
+        patch.setattr(place.release, "query", slow)
+        patch.setattr(place.release, "interrupt", stopped.set)
+        with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+            client.execute("SELECT COUNT(*) AS n FROM visits_public WHERE age < 23")
+        patch.undo()
+        monkeypatch.setattr(server, "patience", 0)
+        assert client.execute("SELECT 1").fetchone() == (1,)
 
 
 @pytest.mark.parametrize(

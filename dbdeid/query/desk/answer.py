@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ from dbdeid.query.forms.constant_dates import with_constant_dates
 from dbdeid.query.forms.constant_subqueries import MOST_VALUES, with_constants, without_pivot
 from dbdeid.query.forms.listings import Listing, listing_of
 from dbdeid.query.parse.answerable import Answerable
-from dbdeid.query.parse.expressions import is_of_form
+from dbdeid.query.parse.expressions import is_of_form, refused
 from dbdeid.query.parse.meaning import (
     constants_read,
     is_rounded,
@@ -223,11 +223,28 @@ class Desk:
             rows = rows if parts.limit is None else rows.limit(parts.limit + more, copy=False)
             return rows if parts.offset is None else rows.offset(parts.offset, copy=False)
 
+        self._refuse_mixed(first, [self._estimate(q, target, missing) for q in parts.questions])
         made = sql(whole(self._estimate, 1 if parts.limit else 0), own=True)
         doubts = [self._doubts(q, parts.chosen(q), target, missing) for q in parts.questions]
         asked = (parts.chosen(first), *parts.questions[1:])
         known = tuple(dict.fromkeys(found))
         return Plan(made, names, asked, known, lambda: whole(estimate), tuple(doubts))
+
+    def _refuse_mixed(self, first: Question, parts: Sequence[exp.Select]) -> None:
+        """Refuse numbers beside texts in a column with bounds: UNION makes texts of them all, and
+        a bound is not written as the number of the original is."""
+        bounded = {output.name for output in first.outputs if output.shown is not None}
+        if not bounded or len(parts) < 2:
+            return
+        for column_of_each in zip(*map(self._session.describe, parts), strict=True):
+            if (
+                column_of_each[0].name in bounded
+                and len({c.family == "text" for c in column_of_each}) == 2
+            ):
+                raise refused(
+                    f"UNION of text with other values in {column_of_each[0].name}",
+                    "ask for texts and numbers in two column_of_each, or in two queries",
+                )
 
     def _values(
         self, inner: exp.Select, target: Answerable, missing: SuppressedRecords | None
