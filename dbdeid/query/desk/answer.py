@@ -236,14 +236,11 @@ class Desk:
         bounded = {output.name for output in first.outputs if output.shown is not None}
         if not bounded or len(parts) < 2:
             return
-        for column_of_each in zip(*map(self._session.describe, parts), strict=True):
-            if (
-                column_of_each[0].name in bounded
-                and len({c.family == "text" for c in column_of_each}) == 2
-            ):
+        for same in zip(*map(self._session.describe, parts), strict=True):
+            if same[0].name in bounded and len({c.family == "text" for c in same}) == 2:
                 raise refused(
-                    f"UNION of text with other values in {column_of_each[0].name}",
-                    "ask for texts and numbers in two column_of_each, or in two queries",
+                    f"UNION of text with other values in {same[0].name}",
+                    "ask for texts and numbers in two columns, or in two queries",
                 )
 
     def _values(

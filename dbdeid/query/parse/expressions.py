@@ -15,9 +15,9 @@ from sqlglot import exp
 from dbdeid.errors import DataError, did_you_mean
 
 SUPPORTED = (
-    "supported: SELECT keys, COUNT, SUM, AVG, MIN, MAX [FILTER] FROM <source> "
-    "[JOIN table ON …] [WHERE …] [GROUP BY keys] [HAVING …] [ORDER BY …] [LIMIT n] over released "
-    "columns; WITH and subqueries in FROM may rename, compute, filter and group"
+    "ask for groups and COUNT, SUM, AVG, MIN, MAX, MEDIAN, QUANTILE_CONT, STDDEV, VARIANCE or "
+    "CORR of released columns, and what is computed of these; WITH and subqueries in FROM may "
+    "rename, compute, filter and group"
 )
 
 # What helps where a table of a name is not known.
