@@ -377,6 +377,26 @@ def test_paper_names_the_columns_that_stand_before_and_after(tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
+def test_no_heading_of_a_table_is_broken_inside_a_word(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(render(full()), encoding="utf-8")
+    lines = (
+        "[...document.querySelectorAll('details')].forEach(d => d.open = true);"
+        "[...document.querySelectorAll('thead th')]"
+        ".filter(cell => cell.checkVisibility() && cell.offsetHeight > 1).map(cell => {"
+        "const r = document.createRange(); r.selectNodeContents(cell);"
+        "return [cell.innerText, new Set([...r.getClientRects()].map(b => b.top)).size] })"
+    )
+    with browser(tmp_path / "profile") as page:
+        for width, medium in ((390, ""), (820, ""), (1280, ""), (718, "print")):
+            page.load(file, width, medium=medium)
+            found = page.evaluate(lines)
+            assert {"Invented", "Query"} <= {text for text, _ in found} or width == 390
+            for text, count in found:
+                assert count <= max(len(text.split()), 1), (width, medium, text)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path")
 def test_four_sheets_of_paper_hold_it(tmp_path: Path) -> None:
     shares = [{"label": str(n), "source": 0.1, "released": 0.1} for n in range(10)]
     columns = [{"column": f"c{n}", "rows": shares} for n in range(9)]
