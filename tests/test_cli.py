@@ -578,6 +578,43 @@ def test_mistakes_of_a_specification_are_listed_for_programs(place: Path) -> Non
     assert all(one["message"] in found["error"] for one in found["mistakes"])
 
 
+@pytest.mark.parametrize("words", [("check", "a.yml", "--nonsense"), ("chekc",), ("risk",)])
+def test_wrong_words_are_told_to_programs_as_json(place: Path, words: tuple[str, ...]) -> None:
+    done = process(*words, "--json")
+    assert done.returncode == 2
+    found = json.loads(done.stdout)
+    assert (found["exit_code"], found["mistakes"]) == (2, [])
+    assert found["error"] in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_a_draft_is_utf_8_wherever_it_is_read(place: Path, encoding: str) -> None:
+    Path("n.csv").write_text("alter,größe,名前\n" + "30,1,a\n31,2,b\n" * 2, encoding="utf-8")
+    words = [sys.executable, "-m", "dbdeid", "init", "n.csv"]
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(words, capture_output=True, env=env, check=True)
+    assert "名前" in done.stdout.decode("utf-8")
+    read, write = pty.openpty()  # a terminal that lacks the letters
+    with subprocess.Popen(words, stdout=write, stderr=subprocess.PIPE, env=env) as shown:
+        os.close(write)
+        said = b""
+        while chunk := _chunk(read):
+            said += chunk
+    os.close(read)
+    assert shown.returncode == 0
+    assert b"\\u540d\\u524d" in said or "名前".encode() in said
+    assert (
+        b"suppression_limit: share of records that may be left out; time_limit: seconds to" in said
+    )
+
+
+def _chunk(read: int) -> bytes:
+    try:
+        return os.read(read, 1 << 16)
+    except OSError:  # on Linux, when the other end is closed
+        return b""
+
+
 def test_names_of_columns_may_be_listed_by_commas(place: Path) -> None:
     with duckdb.connect() as con:
         con.execute("COPY (FROM (VALUES (1, 2, 3), (1, 2, 3)) t(a, b, \"c,d\")) TO 'v.parquet'")

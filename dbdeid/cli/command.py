@@ -228,15 +228,23 @@ def query_texts() -> Any:
     return query
 
 
-def show(options: Options, document: Any, text: str) -> None:
-    """Print a JSON document, or its text for people; in JSON null is no finite number."""
+def show(options: Options, document: Any, text: str, *, code: bool = False) -> None:
+    """Print a JSON document, or its text for people; in JSON null is no finite number.
+
+    Args:
+        options: of the command.
+        document: for `--json`; None prints nothing there.
+        text: for people.
+        code: whether the text is SQL, YAML or a path, whose lines no terminal wraps.
+    """
     if options.json:
         if document is not None:
             from dbdeid.report.manifest import plain
 
             _print(plain(document), options)
     elif not options.quiet and text:
-        typer.echo(shown(text.rstrip("\n"), sys.stdout))
+        text = text.rstrip("\n")
+        typer.echo(text if code else shown(text, sys.stdout))
 
 
 def _print(document: Any, options: Options) -> None:

@@ -57,7 +57,7 @@ def plan(
     model = words.model(found)
     if not (options.json or options.quiet):
         typer.echo(words.planned(found), err=True)
-    show(options, found.to_dict() | {"model": model}, model)
+    show(options, found.to_dict() | {"model": model}, model, code=True)
 
 
 def histogram(
@@ -88,7 +88,7 @@ def histogram(
     if not (options.json or options.quiet):
         for why in found.unplanned:
             typer.echo(f"note: `dbdeid plan` would refuse this: {why}", err=True)
-    show(options, found.to_dict(), found.sql)
+    show(options, found.to_dict(), found.sql, code=True)
 
 
 @command(dbt_app, name="path")
@@ -98,4 +98,4 @@ def path(*, options: Options) -> None:
     DBDEID_DBT="$(dbdeid dbt path)" dbt deps
     """
     place = str(files("dbdeid.sql").joinpath("dbt"))
-    show(options, {"path": place}, place)
+    show(options, {"path": place}, place, code=True)

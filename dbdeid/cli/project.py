@@ -155,7 +155,7 @@ def explain(specs: Sequence[Path], options: Options) -> None:
         found = steps(spec, database=options.database, settings=options.settings)
         documents.append({"steps": [{"name": s.name, "sql": s.text()} for s in found]})
         shown += [f"-- step {s.name}\n{s.text()};" for s in found]
-    show(options, documents if len(specs) != 1 else documents[0], "\n\n".join(shown))
+    show(options, documents if len(specs) != 1 else documents[0], "\n\n".join(shown), code=True)
 
 
 def _run_specs(

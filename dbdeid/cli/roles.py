@@ -36,7 +36,7 @@ def roles_export(
     database = places(file, options.database).database
     found = comments.export(written["columns"], file.spec.source, database, options.settings)
     text = "\n".join(f"{name}: {comment}" for name, comment in found.items())
-    show(options, {"comments": found}, text)
+    show(options, {"comments": found}, text, code=True)
 
 
 @command(roles_app, name="import")
@@ -53,4 +53,9 @@ def roles_import(
     from dbdeid.bind import comments
 
     roles, without = comments.roles_in(target, table, options.settings)
-    show(options, {"columns": roles, "without": without}, comments.draft_text(roles, without))
+    show(
+        options,
+        {"columns": roles, "without": without},
+        comments.draft_text(roles, without),
+        code=True,
+    )

@@ -57,7 +57,7 @@ def query(
     }
     if options.explain:
         script = rewritten(source, text, **given, dialect=dialect or "duckdb")
-        show(options, {"sql": script}, script)
+        show(options, {"sql": script}, script, code=True)
         return
     found = run_query(source, text, **given)
     show(options, found.to_dict(), query_texts().answered(found))
@@ -209,4 +209,4 @@ def macros_print(*, options: Options) -> None:
     from dbdeid.engine.engines import ENGINE
 
     script = ENGINE.macro_script()
-    show(options, {"sql": script}, script)
+    show(options, {"sql": script}, script, code=True)

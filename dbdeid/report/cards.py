@@ -10,7 +10,7 @@ from dbdeid.data.json import Json, JsonObject
 from dbdeid.record.findings import Promise, RiskChange
 from dbdeid.record.public_record import PublicPromise, Shown
 from dbdeid.record.release_record import ReleaseRecord
-from dbdeid.report.content.audience import Audience
+from dbdeid.report.content.audience import Audience, roughly
 from dbdeid.report.content.model_terms import by_class
 from dbdeid.report.content.padding import padding_of
 
@@ -129,7 +129,7 @@ def _unique(record: Shown) -> Iterator[Card]:
 def _worth(record: Shown, audience: Audience) -> Iterator[Card]:
     internal, loss = audience == "internal", record.loss
     if loss is not None:
-        text = f"{loss:.3f}" if internal else f"about {loss:.2f}"
+        text = f"{loss:.3f}" if internal else roughly(loss)
         yield Card("Information loss", text, "from 0, unchanged, to 1, nothing left")
     workload = record.queries if internal and isinstance(record, ReleaseRecord) else None
     if workload is not None and workload.mean_relative_error is not None:

@@ -65,7 +65,7 @@
     $("policy").replaceChildren(
       ...policies[selected].flatMap(({ intervals, pieces }, column) => [
         element("dt", told.columns[column], element("small", ` ${count(intervals)} ${intervals === 1 ? "interval" : "intervals"}`)),
-        element("dd", "", element("div", "", ...pieces.map((piece) => element("span", piece)))),
+        Object.assign(element("dd", "", element("div", "", ...pieces.map((piece) => element("span", piece)))), { tabIndex: 0 }),
       ]),
     );
     $("policy").querySelectorAll("dd > div").forEach((list) => list.classList.add("labels"));

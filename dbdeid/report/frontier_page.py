@@ -151,7 +151,11 @@ def _steps(
 
 def _to_next(sentences: Sequence[str]) -> list[str]:
     more = len(sentences) - CHANGES
-    return list(sentences) if more <= 0 else [*sentences[:CHANGES], f"and {more:,} more changes"]
+    return (
+        list(sentences)
+        if more <= 0
+        else [*sentences[:CHANGES], f"and {more:,} more {'change' if more == 1 else 'changes'}"]
+    )
 
 
 def _neighbours(frontier: Mapping[str, Any], base: Mapping[str, Any] | None) -> list[JsonObject]:

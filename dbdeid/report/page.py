@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -36,7 +37,7 @@ from dbdeid.report.charts.page_charts import (
 )
 from dbdeid.report.charts.recipients import recipients
 from dbdeid.report.content import terms
-from dbdeid.report.content.audience import Audience, about, public
+from dbdeid.report.content.audience import Audience, about, public, roughly
 from dbdeid.report.content.codebook import codebook
 from dbdeid.report.content.commands import commands, pseudonym_of
 from dbdeid.report.content.headlines import headlines
@@ -52,6 +53,7 @@ from dbdeid.utility.common.metric import Words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _Checked = TypeVar("_Checked", bound=Promise | PublicPromise | Check | PublicCheck)
 _HERE = Path(__file__).parent
@@ -210,7 +212,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    env.filters |= {f.__name__: f for f in (count, share, number, plain, proven, at_least, briefly)}
+    filters = (count, share, number, plain, breakable, roughly, proven, at_least, briefly)
+    env.filters |= {f.__name__: f for f in filters}
     env.globals["css"] = Markup((_HERE / "style.css").read_text(encoding="utf-8"))
     return env
 
@@ -223,8 +226,20 @@ def proven(optimal: bool, objective: str, gap: float | None, bound: float | None
     return f"not proven: a better choice of levels may exist{known}"
 
 
-def plain(value: Any) -> str:
-    """Any value of the record in words: `k = 5`, `yes`, `a, b`."""
+def breakable(name: str) -> Markup:
+    """A name that may go on in a new line after each underscore and slash, if it must."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[_/])(?=.)", name))
+
+
+def plain(value: Any, named: bool = False) -> str:
+    """Any value of the record in words: `k = 5`, `yes`, `a, b`.
+
+    Args:
+        value: of the record.
+        named: whether keys are names of columns, which are not words.
+    """
     match value:
         case None:
             return "–"
@@ -235,8 +250,13 @@ def plain(value: Any) -> str:
         case Mapping() | list() | tuple() if not value:
             return "none"
         case Mapping():
-            words = ((str(key).replace("_", " "), plain(item)) for key, item in value.items())
-            return ", ".join(f"{word} = {item}" for word, item in words)
+            words = {str(key): plain(item) for key, item in value.items()}
+            if named:
+                return ", ".join(f"{name} = {item}" for name, item in words.items())
+            return ", ".join(
+                f"{key.replace('_', ' ')}{' ' if key == 'of' else ' = '}{item}"
+                for key, item in words.items()
+            )
         case list() | tuple():
             return ", ".join(plain(item) for item in value)
         case _:

@@ -189,7 +189,8 @@ def _require_alike(session: Session, reader: FileReader, files: Sequence[Path]) 
         if found != names[0]:
             less, more = len(names[0] - found), len(found - names[0])
             raise DataError(
-                f"{file.name} lacks {less} columns of {files[0].name} and has {more} others",
+                f"{file.name} does not have the columns of {files[0].name}: {less} missing, "
+                f"{more} added",
                 hint="give all files the same columns, or read them in `source: {sql: …}` with "
                 "union_by_name = true, where missing ones become NULL",
             )

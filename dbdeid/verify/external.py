@@ -168,7 +168,7 @@ def _records(session: Session, table: Relation, declared: Declared) -> Promise:
     missing = max(whole - released, 0)
     share = missing / whole if whole else 0.0
     found = {"records": released, "suppressed": missing, "share": share}
-    return Promise("released_records", {"records": f"at most {whole}"}, found, released <= whole)
+    return Promise("released_records", {"records": f"at most {whole:,}"}, found, released <= whole)
 
 
 def _truthfulness(

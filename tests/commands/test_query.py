@@ -427,5 +427,5 @@ def test_keys_may_be_years_and_codes() -> None:
 def test_long_answers_are_cut() -> None:
     lines = say(lambda i: i, 1001).splitlines()
     assert len(lines) == 1002
-    assert lines[-1] == "  … 1 more rows; --json prints all"
+    assert lines[-1] == "  … 1 more row; --json prints all"
     assert say(lambda i: i, 0) == "  no groups: none is expected to satisfy the conditions"

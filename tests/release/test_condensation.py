@@ -377,7 +377,7 @@ def test_text_of_any_type_is_asked_about() -> None:
 @pytest.mark.full
 def test_clusters_that_tell_too_much_are_warned_of() -> None:
     warnings = dbdeid.run(spec(k=2, more={"privacy": [{"model": "cluster_size", "k": 2}]})).warnings
-    assert any("can be told too well (AUC" in text for text in warnings)
+    assert any("can tell too well who was in the data (AUC" in text for text in warnings)
 
 
 def test_refusals_leave_the_last_release_as_it_is() -> None:

@@ -60,8 +60,10 @@ class Page:
         self._call("Emulation.setScriptExecutionDisabled", value=not on)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression in the page."""
-        found = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """The value of a JavaScript expression in the page, or what its promise came to."""
+        found = self._call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         return found["result"].get("value")
 
     def picture(self) -> bytes:

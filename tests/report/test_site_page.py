@@ -65,7 +65,7 @@ def test_the_house_sees_all_of_it() -> None:
         assert text in page
     assert "loss &lt; 0.3" in page
     assert "last run: failed k &lt;is&gt; too large" in page
-    assert "never run" in page
+    assert "no release yet" in page
     assert "preview" in page
     assert "28,816" in page
 

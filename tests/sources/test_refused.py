@@ -73,7 +73,7 @@ def test_files_with_other_columns(tmp_path: Path, ending: str) -> None:
         tmp_path / f"b{ending}", "(SELECT * EXCLUDE (age), 1 AS weight, 2 AS height FROM patients)"
     )
     told = refused(f"{tmp_path}/*{ending}")
-    assert f"b{ending} lacks 1 columns of a{ending} and has 2 others" in told
+    assert f"b{ending} does not have the columns of a{ending}: 1 missing, 2 added" in told
     assert "weight" not in told
 
 

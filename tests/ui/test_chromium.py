@@ -5,7 +5,6 @@ What axe-core finds of it is judged by the copy that comes with axe-playwright-p
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ pytest.importorskip("selenium", reason="pip install selenium")
 if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
     pytest.skip("no chromium: apt-get install chromium chromium-driver", allow_module_level=True)
 
+from axe import axe
 from pages import OPTIONS, Browser, Threads
 from ruamel.yaml import YAML
 from selenium import webdriver
@@ -267,14 +267,6 @@ def test_no_page_is_wider_than_the_window(chromium: Any, full: str, width: int) 
             chromium.get(full + name)
             found = chromium.execute_script("return document.documentElement.scrollWidth")
             assert found <= width, (name, chromium.execute_script(WIDE, width))
-
-
-def axe() -> str:
-    """The script of axe-core, which checks a page against the rules of accessibility."""
-    found = importlib.util.find_spec("axe_playwright_python")  # not imported: it wants Playwright
-    if found is None or not found.submodule_search_locations:
-        pytest.skip("no axe-core: pip install --no-deps axe-playwright-python")
-    return (Path(found.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

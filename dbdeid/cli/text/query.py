@@ -28,7 +28,11 @@ def answered(found: Result) -> str:
         head, *cells = zip(*columns, strict=True)
         table = grid(head, cells)
     more = len(found.rows) - ROWS_SHOWN
-    rest = [f"  … {more:,} more rows; --json prints all"] if more > 0 else []
+    rest = (
+        [f"  … {more:,} more {'row' if more == 1 else 'rows'}; --json prints all"]
+        if more > 0
+        else []
+    )
     return "\n".join([table, *rest, *(f"  note: {note}" for note in found.notes)])
 
 

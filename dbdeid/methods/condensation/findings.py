@@ -153,8 +153,8 @@ def _membership(k: int, trial: Attempt, found: Shadowed) -> Iterator[str]:
     few = f"{named:,} people can be named, {found.outliers_at_risk:,} of them outliers"
     who = f": {few}, at least {PRECISION:.0%} rightly" if named else ""
     yield (
-        f"who was in the data can be told too well (AUC {auc:.3f}, of outliers "
-        f"{found.outliers.auc:.3f}){who}. Take a k above {k} or fewer columns, or `pool` outliers"
+        f"an attacker can tell too well who was in the data (AUC {auc:.3f}, of outliers "
+        f"{found.outliers.auc:.3f}){who}. Use a k above {k}, fewer columns, or pool rare categories"
     )
 
 

@@ -131,7 +131,7 @@ def _drawing(frontier: Mapping[str, Any], scale: Scale, points: Any, *, still: b
             aria=False,
         ),
         base.mark_point(
-            shape="circle", size=20, filled=True, fill="var(--accent)", opacity=0.85
+            shape="circle", size=20, filled=True, fill="var(--accent)", opacity=0.85, aria=still
         ).encode(**({"description": "title:N"} if still else {})),
     ]
     if rule is not None:
@@ -139,7 +139,7 @@ def _drawing(frontier: Mapping[str, Any], scale: Scale, points: Any, *, still: b
     if not still:
         for name, size in (("rested", 110), ("selected", 190)):
             ringed = base.transform_filter(f"datum.point == {name}")
-            layers.append(_mark(ringed, "circle", size, "transparent", "var(--text)"))
+            layers.append(_mark(ringed, "circle", size, "transparent", "var(--text)", aria=False))
     of_spec = chosen(frontier)
     if rule is not None:
         layers.extend(_named(frontier, scale, rule, "Safe Harbor", "var(--warn)", still=still))
@@ -227,14 +227,13 @@ def _named(
         fill=colour,
         aria=False,
     ).encode(text="name:N")
-    mark = _mark(on, "diamond", 150, colour, "var(--page)")
+    mark = _mark(on, "diamond", 150, colour, "var(--page)", aria=still)
     return (mark.encode(description="title:N") if still else mark), text
 
 
-def _mark(chart: Any, shape: str, size: int, fill: str, stroke: str) -> Any:
-    return chart.mark_point(
-        shape=shape, size=size, filled=True, fill=fill, stroke=stroke, strokeWidth=2, opacity=1
-    )
+def _mark(chart: Any, shape: str, size: int, fill: str, stroke: str, *, aria: bool) -> Any:
+    drawn = {"shape": shape, "size": size, "fill": fill, "stroke": stroke}
+    return chart.mark_point(**drawn, filled=True, strokeWidth=2, opacity=1, aria=aria)
 
 
 def _dressed(chart: Any, *, still: bool) -> Any:

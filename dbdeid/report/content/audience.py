@@ -204,6 +204,15 @@ def about(suppressed: int, limit: float | None) -> str:
     return f"about {round(suppressed / unit) * unit:,}"
 
 
+def roughly(loss: float) -> str:
+    """A loss that was rounded to the nearest 0.05, in words.
+
+    >>> roughly(0.0), roughly(0.25)
+    ('below 0.03', 'about 0.25')
+    """
+    return f"about {loss:.2f}" if loss else "below 0.03"
+
+
 def _released_loss(record: ReleaseRecord, loss: float | None) -> float | None:
     """Loss without the removed records (each counts 1), rounded; None where it is unknown."""
     if loss is None or record.source_rows is None:

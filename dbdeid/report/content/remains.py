@@ -20,7 +20,7 @@ from dbdeid.record.public_record import (
     Shown,
 )
 from dbdeid.record.release_record import ReleaseRecord
-from dbdeid.report.content.audience import Audience
+from dbdeid.report.content.audience import Audience, roughly
 from dbdeid.report.content.model_terms import model_called
 from dbdeid.report.content.padding import counted
 
@@ -377,7 +377,7 @@ def _use(record: Shown, audience: Audience, suppressed: str | None) -> Iterator[
     internal = audience == "internal"
     loss, metrics = record.loss, record.metrics
     if loss is not None:
-        yield f"loss {loss:.4f} (0 none, 1 all)" if internal else f"loss about {loss:.2f}"
+        yield f"loss {loss:.4f} (0 none, 1 all)" if internal else f"loss {roughly(loss)}"
     elif "information_loss" in metrics:
         yield f"{number(metrics['information_loss'])} % of the numbers' variance is lost"
     taken, rows = None, None

@@ -126,7 +126,7 @@ def suppression(session: Session, classes: Relation, declared: Declared) -> Prom
     limit = allowed(declared.suppression_limit, declared.source_rows)
     complete = absent == 0 if declared.keeps_suppressed else absent >= 0
     if declared.subject is not None:
-        wanted = "all" if declared.keeps_suppressed else f"at most {declared.source_rows}"
+        wanted = "all" if declared.keeps_suppressed else f"at most {declared.source_rows:,}"
         return Promise("released_records", wanted, released, complete)
     return Promise(
         "suppression_limit",

@@ -141,7 +141,7 @@ def _relocation(declared: Declared, rows: int, unmapped: int, moved: int, others
     """
     assert declared.relocated is not None
     limit = allowed(declared.relocated, declared.source_rows)
-    wanted = {"source_rows": declared.source_rows, "relocated_records": f"at most {limit}"}
+    wanted = {"source_rows": declared.source_rows, "relocated_records": f"at most {limit:,}"}
     found = {"source_rows": rows, "relocated_records": moved}
     holds = rows == declared.source_rows and unmapped == others == 0 and moved <= limit
     return Promise("relocation", wanted, found, holds)

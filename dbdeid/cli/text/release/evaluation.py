@@ -36,7 +36,8 @@ def evaluated(found: Mapping[str, Any], *, every: bool = False) -> str:
     lines = [f"not for publication: {why['message']}. Do not give it away"] if why else []
     lines.append(grid(("metric", "value", "better", "range", "what"), rows))
     if len(shown) < len(metrics):
-        lines.append(f"  {len(metrics) - len(shown)} more figures: --all, or --json")
+        more = len(metrics) - len(shown)
+        lines.append(f"  {more} more {'figure' if more == 1 else 'figures'}: --all, or --json")
     if found.get("not_measured"):
         names = ", ".join(found["not_measured"])
         lines.append(f"  not measured: {names}; a value has no meaning or no original to compare")

@@ -331,5 +331,9 @@ def table(found: Table) -> str:
     """The result of an SQL statement."""
     rows = [["NULL" if cell is None else str(cell) for cell in row] for row in found.rows]
     more = len(rows) - ROWS_SHOWN
-    rest = f"\n  … {more:,} more rows; --json prints all" if more > 0 else ""
+    rest = (
+        f"\n  … {more:,} more {'row' if more == 1 else 'rows'}; --json prints all"
+        if more > 0
+        else ""
+    )
     return grid(found.columns, rows[:ROWS_SHOWN]) + rest
