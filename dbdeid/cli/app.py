@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,11 +23,10 @@ from dbdeid.cli.command import (
     show,
     texts,
 )
-from dbdeid.cli.overview import Overview
+from dbdeid.cli.overview import Overview, speak_utf8
 from dbdeid.errors import DataError
 from dbdeid.version import __version__
 
-_UsageError: type[typer.BadParameter] = typer.BadParameter.__base__  # type: ignore[assignment]
 app = typer.Typer(
     cls=Overview,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -485,27 +482,9 @@ command(app)(sql.sql)
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 2 bad input, 3 unsatisfiable, 4 not verified.
-
-    Files and programs get UTF-8; on a terminal that lacks a letter it is escaped. A wrong option
-    beside `--json` is also reported as a JSON document, as any other mistake is.
-    """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            encoding = stream.encoding if stream.isatty() else "utf-8"
-            stream.reconfigure(encoding=encoding, errors="backslashreplace")
-    if "--json" not in sys.argv[1:]:
-        app(prog_name="dbdeid")
-    try:
-        code = app(prog_name="dbdeid", standalone_mode=False)
-    except _UsageError as error:
-        error.show()
-        document = {"error": error.format_message(), "exit_code": error.exit_code, "mistakes": []}
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
-        code = error.exit_code
-    except typer.Abort:
-        code = 1
-    sys.exit(code if isinstance(code, int) else 0)
+    """Run the command line and exit: 0 done, 2 bad input, 3 unsatisfiable, 4 not verified."""
+    speak_utf8()
+    app(prog_name="dbdeid")
 
 
 @app.callback(invoke_without_command=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import json
 import sys
 from typing import Any
@@ -54,6 +55,14 @@ class Overview(typer.core.TyperGroup):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows, col_spacing=0)
+
+
+def speak_utf8() -> None:
+    """Give files and programs UTF-8; on a terminal that lacks a letter it is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _sentence(text: str | None) -> str:
