@@ -120,7 +120,7 @@ def the(document: Any) -> dict[str, Any]:
         ({"duration": "stage"}, "duration", "is VARCHAR, and a duration is a number"),
         ({"event": "stage"}, "event", "is VARCHAR, and a number or a condition is expected"),
         ({"where": "age"}, "where", "is BIGINT, and `where` is a condition"),
-        ({"covariates": ["[age]"]}, "covariates[0]", "ARRAY is not taken"),
+        ({"covariates": ["[age]"]}, "covariates[0]", "a list is not taken"),
     ],
     ids=lambda value: str(value)[:40],
 )  # fmt: skip
