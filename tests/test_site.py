@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -15,6 +16,8 @@ from typing import Any, get_args
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from axe import WRONG, axe
+from browser import CHROMIUM, browser
 from dbdeid.udfs.functions import FUNCTIONS
 from dbdeid.udfs.procedures import PROCEDURES
 from guide import ROOT
@@ -187,3 +190,41 @@ def test_the_reference_has_everything(site: Path) -> None:
     assert all(f'id="{name.lower()}"' in record for name in parts)
     assert all(f"<code>{key}</code>" in record for key in ReleaseRecord.model_fields)
     assert "record_version" in record
+
+
+# -- in a browser, from a folder -------------------------------------------------------------------
+
+in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
+
+
+@pytest.mark.full
+@in_chromium
+def test_search_works_from_a_folder_and_asks_nobody(site: Path, tmp_path: Path) -> None:
+    with browser(tmp_path / "profile") as page:
+        page.load(site / "index.html", 1280)
+        page.evaluate(
+            "(box => { box.focus(); box.value = 'suppression';"
+            "box.dispatchEvent(new KeyboardEvent('keyup', {bubbles: true})) })"
+            "(document.querySelector('.md-search__input'))"
+        )
+        found = "document.querySelectorAll('.md-search-result__item').length"
+        for _ in range(20_000):  # each question lets the page go on
+            if page.evaluate(found):
+                break
+        assert page.evaluate(found) > 3
+        assert {url.split(":")[0] for url in page.requests} <= {"file", "data", "blob"}
+
+
+@pytest.mark.full
+@in_chromium
+@pytest.mark.parametrize("name", ["index", "tutorial", "specification/columns", "reference/record"])
+def test_axe_finds_nothing_serious(site: Path, tmp_path: Path, name: str) -> None:
+    script = axe()
+    with browser(tmp_path / "profile") as page:
+        for width, scheme in ((390, "dark"), (1280, "light")):
+            page.load(site / f"{name}.html", width, scheme=scheme)
+            page.evaluate(f"{script};0")
+            found = json.loads(page.evaluate(WRONG))
+            assert found["passes"] > 10  # it did look
+            assert not found["wrong"], (width, scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") == width
