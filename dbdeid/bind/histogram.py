@@ -42,7 +42,7 @@ from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import Evaluate
 
 KEPT = "deid_histogram"
-ASKED = "`dbdeid histogram SPEC --dialect …` prints the query whose result it is"
+ASKED = "`dbdeid dbt histogram SPEC --dialect …` prints the query whose result it is"
 
 
 @dataclass(frozen=True, slots=True)

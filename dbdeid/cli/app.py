@@ -214,8 +214,8 @@ def frontier(
     show(options, found, frontier_texts().frontier(found))
 
 
-command(app)(dbt.plan)
-command(app)(dbt.histogram)
+command(app, former=True)(dbt.plan)
+command(app, former=True)(dbt.histogram)
 
 
 @command(app, foreign="source")

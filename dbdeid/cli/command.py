@@ -126,6 +126,7 @@ def command(
     name: str | None = None,
     explains: bool = False,
     foreign: str | None = None,
+    former: bool = False,
 ) -> Callable[[Any], Any]:
     """Register a command whose last parameter `options` collects the options of every command.
 
@@ -134,6 +135,7 @@ def command(
         name: of the command; None takes the function's.
         explains: whether it can show its SQL steps; others refuse `--explain`.
         foreign: its argument that may be a file of others, which is then read within limits.
+        former: whether it stands elsewhere by now, and is kept here for a version.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -166,7 +168,7 @@ def command(
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
         call.__annotations__ = {p.name: p.annotation for p in [*own, *common]}
-        group.command(name, cls=_Command)(call)
+        group.command(name, cls=_Command, hidden=former, deprecated=former)(call)
         return function
 
     return register

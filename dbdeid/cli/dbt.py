@@ -15,12 +15,15 @@ HistogramPlace = Annotated[
     typer.Option(
         "--histogram",
         metavar="FILE|TABLE",
-        help="In place of the source: what the query of `dbdeid histogram` gave.",
+        help="In place of the source: what the query of `dbdeid dbt histogram` gave.",
     ),
 ]
-dbt_app = typer.Typer(help="The package for dbt: where it is.", no_args_is_help=True)
+dbt_app = typer.Typer(
+    help="A plan of a release for dbt, what it counts, and the package.", no_args_is_help=True
+)
 
 
+@command(dbt_app)
 def plan(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")],
     *,
@@ -37,9 +40,9 @@ def plan(
     that is only in the data. Prints a model that applies it; what it tells besides goes to
     standard error.
 
-    dbdeid plan visits.yml -o seeds
+    dbdeid dbt plan visits.yml -o seeds
 
-    dbdeid plan visits.yml -o seeds --histogram visits.parquet
+    dbdeid dbt plan visits.yml -o seeds --histogram visits.parquet
     """
     from dbdeid.commands.plan import plan as run_plan
 
@@ -60,6 +63,7 @@ def plan(
     show(options, found.to_dict() | {"model": model}, model, code=True)
 
 
+@command(dbt_app)
 def histogram(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")],
     *,
@@ -77,17 +81,17 @@ def histogram(
     """Print the query that a warehouse answers for a plan: counts, and nothing else.
 
     Save its result as Parquet or CSV, or as a table that dbt makes, and give that to
-    `dbdeid search` or `dbdeid plan` with --histogram. It holds combinations of values of the
+    `dbdeid search` or `dbdeid dbt plan` with --histogram. It holds combinations of values of the
     source: keep it as private as that.
 
-    dbdeid histogram visits.yml --dialect snowflake > counts.sql
+    dbdeid dbt histogram visits.yml --dialect snowflake > counts.sql
     """
     from dbdeid.commands.histogram import histogram as write
 
     found = write(spec, dialect=dialect, table=table)
     if not (options.json or options.quiet):
         for why in found.unplanned:
-            typer.echo(f"note: `dbdeid plan` would refuse this: {why}", err=True)
+            typer.echo(f"note: `dbdeid dbt plan` would refuse this: {why}", err=True)
     show(options, found.to_dict(), found.sql, code=True)
 
 

@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Release": ("check", "run", "search", "frontier"),
     "Look at a release": ("verify", "evaluate", "report", "query", "serve", "workload"),
     "Give it away": ("export", "sign", "releases", "list"),
-    "In a project, and in dbt": ("test", "docs", "plan", "histogram", "dbt"),
+    "In a project, and in dbt": ("test", "docs", "dbt"),
     "In SQL": ("sql", "macros"),
 }
 
@@ -48,8 +48,9 @@ class Overview(typer.core.TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list."""
         listed = {name for names in GROUPS.values() for name in names}
-        others = tuple(name for name in self.commands if name not in listed)
-        width = max(map(len, self.commands)) + 2
+        shown = [name for name, command in self.commands.items() if not command.hidden]
+        others = tuple(name for name in shown if name not in listed)
+        width = max(map(len, shown)) + 2
         for title, names in (*GROUPS.items(), ("Others", others)):
             rows = [(name.ljust(width), _sentence(self.commands[name].help)) for name in names]
             if rows:

@@ -55,7 +55,7 @@ class HistogramQuery:
         dialect: of which warehouse.
         columns: that it counts by.
         generalized: the level at which it gives columns that have a `min_level`.
-        unplanned: why `dbdeid plan` would refuse the spec; `dbdeid search` takes it.
+        unplanned: why `dbdeid dbt plan` would refuse the spec; `dbdeid search` takes it.
     """
 
     sql: str

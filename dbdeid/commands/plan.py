@@ -101,7 +101,7 @@ def plan(
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
         histogram: in place of the source: a file or table with what the query of
-            `dbdeid histogram` gave.
+            `dbdeid dbt histogram` gave.
         notify: called with each phase, and with the progress of the search.
         offer: asked, when the search is interrupted, whether to go on with the best found so far.
 

@@ -149,7 +149,7 @@ def search(
         database: in place of the spec's `database`.
         settings: engine limits of an opened connection.
         histogram: in place of the source: a file or table with what the query of
-            `dbdeid histogram` gave.
+            `dbdeid dbt histogram` gave.
         notify: called with each phase, and with the progress of the searches.
         offer: told the best found so far when a search is interrupted; no is its only answer.
 

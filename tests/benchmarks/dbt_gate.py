@@ -5,8 +5,8 @@
 
 The table has the columns and the size of the fatal accidents (FARS) that papers on anonymization
 measure on: age, race, sex, hispanic, state, month and day of death, injury. It is drawn anew from a
-seed, with a few percent of NULLs. dbt builds two models of the query that `dbdeid plan` prints: one
-of materialization table, and one of deid_release, which also sorts, measures and compares. The time
+seed, with a few percent of NULLs. dbt builds two models of the query of `dbdeid dbt plan`: one of
+materialization table, and one of deid_release, which also sorts, measures and compares. The time
 of each is that of dbt's run_results.json, its start left out; medians and their ratio are printed.
 
 Two shared cores that others used as well, PostgreSQL 15, DuckDB 2.0.1, 100,937 rows, three builds:

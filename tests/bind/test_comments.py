@@ -179,7 +179,7 @@ def test_every_command_finds_the_comments_in_the_database_that_it_is_given() -> 
         ["run"],
         ["check"],
         ["verify"],
-        ["plan", "-o", "."],
+        ["dbt plan", "-o", "."],
         ["export", "other.csv"],
         ["search"],
         ["query", question],
@@ -189,7 +189,7 @@ def test_every_command_finds_the_comments_in_the_database_that_it_is_given() -> 
     ]
     for words in tiers.some(commands, 5):
         command, *more = words
-        done = call(command, "nowhere.yml", *more, "--database", "hospital.duckdb")
+        done = call(*command.split(), "nowhere.yml", *more, "--database", "hospital.duckdb")
         assert done.exit_code == 0, (words, done.output)
 
 

@@ -339,7 +339,7 @@ def test_subjects_are_counted_and_need_not_be_released(database: Path) -> None:
 def test_the_command_writes_and_prints(database: Path, tmp_path: Path) -> None:
     spec = tmp_path / "people.yml"
     spec.write_text(json.dumps(at(LEVELS)))
-    words = ["plan", str(spec), "--database", str(database)]
+    words = ["dbt", "plan", str(spec), "--database", str(database)]
     command = [sys.executable, "-m", "dbdeid", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "nothing was released; policy written to" in done.stderr

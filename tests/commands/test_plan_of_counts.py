@@ -289,9 +289,9 @@ def test_what_a_plan_would_refuse_is_told_before_anybody_counts(tmp_path: Path) 
     assert "without bounds" in told
     file = tmp_path / "people.yml"
     file.write_text(json.dumps(people(output={"bounds": True})))
-    done = CliRunner().invoke(app, ["histogram", str(file)])
+    done = CliRunner().invoke(app, ["dbt", "histogram", str(file)])
     assert done.exit_code == 0
-    assert "`dbdeid plan` would refuse this" in done.stderr
+    assert "`dbdeid dbt plan` would refuse this" in done.stderr
 
 
 def test_a_dialect_that_is_not_known() -> None:
@@ -311,11 +311,16 @@ def test_a_source_that_is_not_in_the_warehouse(tmp_path: Path) -> None:
 def test_by_command(database: Path, tmp_path: Path) -> None:
     file = tmp_path / "people.yml"
     file.write_text(json.dumps(people()))
-    done = CliRunner().invoke(app, ["histogram", str(file), "--table", "{{ ref('people') }}"])
+    done = CliRunner().invoke(
+        app, ["dbt", "histogram", str(file), "--table", "{{ ref('people') }}"]
+    )
     assert done.exit_code == 0
     assert "FROM {{ ref('people') }}" in done.stdout
     counts = counted(people(), database, tmp_path / "counts.parquet")
-    for command in (["plan", str(file), "-o", str(tmp_path / "p.csv")], ["search", str(file)]):
+    for command in (
+        ["dbt", "plan", str(file), "-o", str(tmp_path / "p.csv")],
+        ["search", str(file)],
+    ):
         done = CliRunner().invoke(app, [*command, "--histogram", str(counts)])
         assert done.exit_code == 0, done.output
     assert (tmp_path / "p.csv").is_file()

@@ -37,7 +37,7 @@ def test_the_guide_can_be_followed(dbt: Path, tmp_path: Path) -> None:
     assert (files, commands, shown) == (8, 7, 2)
     # the model in the guide is the one that the command prints
     planned = subprocess.run(
-        [sys.executable, "-m", "dbdeid", "plan", "visits.yml", "-o", "seeds"],
+        [sys.executable, "-m", "dbdeid", "dbt", "plan", "visits.yml", "-o", "seeds"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -315,7 +315,7 @@ def test_a_database_that_is_in_use_is_told_and_nothing_is_lost(project: Project)
         con.execute("SELECT 1")
         done = project.run("build", code=2)
         assert "Could not set lock on file" in done.output
-        plan = [sys.executable, "-m", "dbdeid", "plan", "visits.yml", "-o", "seeds"]
+        plan = [sys.executable, "-m", "dbdeid", "dbt", "plan", "visits.yml", "-o", "seeds"]
         found = subprocess.run(
             plan, cwd=project.folder, capture_output=True, text=True, check=False
         )

@@ -9,14 +9,14 @@
   {% if gate is none or gate is not mapping %}
     {% do deid.stop(
       where ~ ': no gate is declared, and without one nothing is released',
-      "config(meta={'deid': {'policy': 'visits_policy', 'source': 'visits'}}), which `dbdeid plan` prints"
+      "config(meta={'deid': {'policy': 'visits_policy', 'source': 'visits'}}), which `dbdeid dbt plan` prints"
     ) %}
   {% endif %}
   {% for key in gate if key in ['quasi_identifiers', 'k', 'subject', 'l_diversity', 't_closeness',
     'released_as_is', 'direct_identifiers'] %}
     {% do deid.stop(
       where ~ ': ' ~ key ~ ' is what the plan says, not the model',
-      'write the plan anew with `dbdeid plan`, and take the model that it prints'
+      'write the plan anew with `dbdeid dbt plan`, and take the model that it prints'
     ) %}
   {% endfor %}
   {% do deid.known_keys(gate, ['policy', 'source', 'incremental'], where) %}
@@ -29,7 +29,7 @@
   {% if policy.resource_type != 'seed' %}
     {% do deid.stop(
       where ~ ': ' ~ gate.policy ~ ' is no seed, and only a seed is a plan that is reviewed',
-      'write it with `dbdeid plan`'
+      'write it with `dbdeid dbt plan`'
     ) %}
   {% endif %}
   {% if source.config.materialized == 'ephemeral' %}
@@ -84,7 +84,7 @@
   {% if name is not string %}
     {% do deid.stop(
       where ~ ': the gate has no ' ~ key,
-      "as in {'policy': 'visits_policy', 'source': 'visits'}, which `dbdeid plan` prints"
+      "as in {'policy': 'visits_policy', 'source': 'visits'}, which `dbdeid dbt plan` prints"
     ) %}
   {% endif %}
   {% set found, read = [], [] %}

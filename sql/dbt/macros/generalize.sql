@@ -1,4 +1,4 @@
-{#- A column generalized by a policy that `dbdeid plan` wrote as a seed.
+{#- A column generalized by a policy that `dbdeid dbt plan` wrote as a seed.
 
     column: its name, in the query around and in the policy. policy: ref('visits_policy').
     The result is text, but for a column that the policy keeps. NULL stays NULL, and is * where the

@@ -1,4 +1,4 @@
-{#- What `dbdeid plan` wrote as a seed: what a release promises, which columns of which types it
+{#- What `dbdeid dbt plan` wrote as a seed: what a release promises, which columns of which types it
     has, and how they are generalized. -#}
 
 {#- The rules that say how a column is generalized. -#}
@@ -30,7 +30,7 @@
         'k': 'how large a class must be', 'suppression_limit': 'how many records may be left out',
         'columns': 'which columns are released', 'rules': 'how a column is generalized'
       }[key],
-      'write it anew with `dbdeid plan`, and run `dbt seed`'
+      'write it anew with `dbdeid dbt plan`, and run `dbt seed`'
     ) %}
   {% endfor %}
   {% set kinds = deid.type_names().values() | list + ['as_source'] %}
@@ -158,6 +158,6 @@
 
 {% macro _broken() %}
   {% do deid.stop(
-    'a policy has a rule that is none', 'write it anew with `dbdeid plan`, and run `dbt seed`'
+    'a policy has a rule that is none', 'write it anew with `dbdeid dbt plan`, and run `dbt seed`'
   ) %}
 {% endmacro %}
