@@ -94,8 +94,8 @@ def _made(result: RunResult) -> str:
     if "bits" in search:
         return (
             f"policy        point {search['point']:,} of the frontier, with risk "
-            f"{search['risk']:.4g} and loss {search['loss']:.4f}; {search['checked']:,} evaluated "
-            f"by {search['name']}, of {search['bits']:,} bits"
+            f"{search['risk']:.4g} and frontier loss {search['loss']:.4f}; "
+            f"{search['checked']:,} evaluated by {search['name']}, of {search['bits']:,} bits"
         )
     if result.record.masked is not None:
         groups = result.record.masked
