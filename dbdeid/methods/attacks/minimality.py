@@ -36,6 +36,7 @@ Mask = NDArray[np.bool_]
 
 SUBJECTS = "people may have several records each"
 PADDED = "classes are filled up with counterfeit records, of which it is not defined"
+FREE = "blocks that choose intervals and sets themselves have no classes below, which had failed"
 TERMS = 64  # of the tail of a hypergeometric distribution, which falls fast
 
 
