@@ -258,6 +258,12 @@ def _free_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
     spec, family = bound.spec.hierarchy, bound.column.family
     assert spec is not None
     place = ("columns", bound.name, "hierarchy")
+    if bounds_of(bound) and bound.column.type == "FLOAT":
+        yield file.mistake(
+            f"intervals of {bound.name!r} are told in doubles, and it is FLOAT",
+            *place,
+            hint="cast it to DOUBLE or DECIMAL in `source: {sql: …}`",
+        )
     limits = [limit for limit in (spec.lower, spec.upper) if limit is not None]
     if not limits:
         return

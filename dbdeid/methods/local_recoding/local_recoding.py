@@ -160,13 +160,25 @@ def _free(
     columns = free.columns(blocks)
     recoded_rows.stage(session, names, blocks, columns)
     upload_secret(session, recoding.key)
-    why = minimality.SUBJECTS if units.subjects is not None else minimality.FREE
+    if units.subjects is not None:
+        readings = minimality.unread(parameters.sensitive, minimality.SUBJECTS)
+    else:
+        regions = taxonomy.regions(units, blocks.row, blocks.block, blocks.number)
+        readings = minimality.of_blocks(
+            taxonomy,
+            demands,
+            parameters.sensitive,
+            blocks,
+            regions,
+            recoding.algorithm,
+            free.classes(blocks)[blocks.block],
+        )
     return RecodingPlan(
         blocks,
         columns,
         {"loss": free.loss(columns, blocks)},
         _described(taxonomy.lattice, recoding, blocks, blocks),
-        minimality.unread(parameters.sensitive, why),
+        readings,
         free.downcoded(columns, blocks),
     )
 

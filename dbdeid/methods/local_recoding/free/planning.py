@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,8 +96,20 @@ class FreeColumns:
 
     def classes(self, blocks: Blocks) -> Ints:
         """The class of each block: those that read alike are one."""
-        marks = np.stack([mixed.mark for mixed in self.columns(blocks)])
-        return np.unique(marks, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+        regions = self._taxonomy.regions(self._units, blocks.row, blocks.block, blocks.number)
+        attributes = self._taxonomy.lattice.attributes
+        marks: list[Ints] = []
+        for i, (q, scale) in enumerate(zip(self._quasi_identifiers, self._scales, strict=True)):
+            if scale is None:
+                level = regions.levels[i]
+                groups = np.stack(attributes[i].groups)[level, regions.codes[i]]
+                marks += [level, groups.astype(np.int64)]
+            else:
+                held = self._held(i, scale, blocks)
+                starred = np.array([_starred(q.coding, own) for own in held.codes])
+                marks.append(np.where(starred[held.mark], -1, held.mark))
+        found = np.unique(np.stack(marks), axis=1, return_inverse=True)[1]
+        return found.ravel().astype(np.int64)
 
     def columns(self, blocks: Blocks) -> tuple[Mixed, ...]:
         """What each block reads on each quasi-identifier.
@@ -107,14 +120,18 @@ class FreeColumns:
         regions = self._taxonomy.regions(self._units, blocks.row, blocks.block, blocks.number)
         found = []
         for i, (q, scale) in enumerate(zip(self._quasi_identifiers, self._scales, strict=True)):
-            codes = self._units.codes[i][blocks.row].astype(np.int64)
             if scale is None:
                 found.append(Mixed.of(q.coding, regions.levels[i], regions.codes[i]))
-            elif isinstance(scale, int):
-                found.append(_sets(q.coding, codes, blocks))
-            else:
-                found.append(_intervals(q, scale, codes, blocks))
+                continue
+            held = self._held(i, scale, blocks)
+            cells = [_cell(q, scale, codes) for codes in held.codes]
+            found.append(_mixed(cells, held.mark))
         return tuple(found)
+
+    def _held(self, i: int, scale: Scale, blocks: Blocks) -> _Held:
+        """What tells the cells of blocks on a free attribute."""
+        codes = self._units.codes[i][blocks.row].astype(np.int64)
+        return _members(codes, blocks) if isinstance(scale, int) else _ends(codes, blocks)
 
     def loss(self, columns: Sequence[Mixed], blocks: Blocks) -> float:
         """The weighted mean of the losses of all cells."""
@@ -151,43 +168,55 @@ class FreeColumns:
         return Downcoded(cells, found.attempted + told, found.right + told)
 
 
-def _intervals(
-    q: QuasiIdentifier, position: NDArray[np.float64], codes: Ints, blocks: Blocks
-) -> Mixed:
-    """The tightest interval of each block."""
-    low, high = np.full(blocks.number, len(position)), np.full(blocks.number, -1)
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What tells the cells of blocks on a free attribute.
+
+    Attributes:
+        mark: of each block, its place in the list.
+        codes: the least and the greatest code of an interval, or all codes of a set.
+    """
+
+    mark: Ints
+    codes: list[tuple[int, ...]]
+
+
+def _ends(codes: Ints, blocks: Blocks) -> _Held:
+    """The least and the greatest code of each block."""
+    most = int(codes.max(initial=0))
+    low, high = np.full(blocks.number, most), np.zeros(blocks.number, np.int64)
     np.minimum.at(low, blocks.block, codes)
     np.maximum.at(high, blocks.block, codes)
-    ends, mark = np.unique(np.stack([low, high]), axis=1, return_inverse=True)
-    null = q.coding.null
-    cells = []
-    for first, last in ends.T.tolist():
-        if first == last:
-            cells.append(_single(q.coding, first))
-        elif last == null:
-            cells.append(_top(q.coding))
-        else:
-            cells.append(free_cells.interval(q.column, q.coding, position, first, last))
-    return _mixed(cells, mark.ravel())
+    keys, mark = np.unique(low * (most + 1) + high, return_inverse=True)
+    found = [divmod(key, most + 1) for key in keys.tolist()]
+    return _Held(mark.ravel(), [own if own[0] < own[1] else own[:1] for own in found])
 
 
-def _sets(coding: Coding, codes: Ints, blocks: Blocks) -> Mixed:
-    """The values of each block."""
-    width = len(coding.leaf)
+def _members(codes: Ints, blocks: Blocks) -> _Held:
+    """The codes of each block."""
+    width = int(codes.max(initial=0)) + 1
     keys = np.unique(blocks.block * width + codes)
     of = keys // width
     parts = np.split(keys - of * width, np.searchsorted(of, np.arange(1, blocks.number)))
     index: dict[tuple[int, ...], int] = {}
     found = [index.setdefault(tuple(part.tolist()), len(index)) for part in parts]
-    cells = []
-    for own in index:
-        if len(own) == 1:
-            cells.append(_single(coding, own[0]))
-        elif coding.null in own:
-            cells.append(_top(coding))
-        else:
-            cells.append(free_cells.members(coding, own))
-    return _mixed(cells, np.array(found, np.int64))
+    return _Held(np.array(found, np.int64), [*index])
+
+
+def _starred(coding: Coding, codes: tuple[int, ...]) -> bool:
+    """Whether values and NULL meet."""
+    return len(codes) > 1 and codes[-1] == coding.null
+
+
+def _cell(q: QuasiIdentifier, scale: Scale, codes: tuple[int, ...]) -> FreeCell:
+    """What a block with these codes reads."""
+    if len(codes) == 1:
+        return _single(q.coding, codes[0])
+    if _starred(q.coding, codes):
+        return _top(q.coding)
+    if isinstance(scale, int):
+        return free_cells.members(q.coding, codes)
+    return free_cells.interval(q.column, q.coding, scale, codes[0], codes[1])
 
 
 def _single(coding: Coding, code: int) -> FreeCell:
