@@ -127,7 +127,8 @@ def measured(made: dict[str, Any], dimensions: int, *, theirs: bool) -> dict[str
         start = time.perf_counter()
         found = dbdeid.run(path)
         whole = time.perf_counter() - start
-        error = found.queries.mean_relative_error if found.queries else None
+        asked_of = found.record.queries
+        error = asked_of.mean_relative_error if asked_of else None
         return {
             "loss": found.loss,
             "query_error": np.nan if error is None else error,

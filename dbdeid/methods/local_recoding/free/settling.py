@@ -102,72 +102,52 @@ class _Ground:
 
     def place(self, groups: Ints, waiting: Ints) -> None:
         """Give waiting pieces a block of their group, as long as there is one that holds."""
-        refused = np.zeros(0, np.int64)
-        number = int(self.block.max(initial=LEFT)) + 1
-        while len(waiting) and number:
-            choice, cost = self._nearest(groups, waiting, number, refused)
-            can = np.flatnonzero(choice >= 0)
-            if not len(can):
-                return
-            # of several pieces that want a block the one that costs least goes first
-            order = can[np.lexsort((cost[can], choice[can]))]
-            first = order[np.flatnonzero(np.diff(choice[order], prepend=LEFT))]
-            holds = self._hold(waiting[first], choice[first])
-            self.block[waiting[first[holds]]] = choice[first[holds]]
-            fails = first[~holds]
-            refused = np.union1d(refused, waiting[fails] * number + choice[fails])
-            waiting = np.delete(waiting, first[holds])
-
-    def _nearest(
-        self, groups: Ints, waiting: Ints, number: int, refused: Ints
-    ) -> tuple[Ints, Floats]:
-        """The block of its group where each piece costs least, but for what was refused."""
+        number = int(groups.max(initial=0)) + 1
         placed = np.flatnonzero(self.block >= 0)
-        of = np.full(number, -1)
-        of[self.block[placed]] = groups[placed]
-        own = np.bincount(self.block[placed], self._records.count[placed], number)
-        cells = [
-            m.cells(codes[placed], self.block[placed], number)
-            for m, codes in zip(self._measures, self._records.codes, strict=True)
-        ]
-        loss = np.sum([cell.losses() for cell in cells], axis=0)
-        order = np.argsort(of, kind="stable")
-        first = np.searchsorted(of[order], groups[waiting], "left")
-        length = np.searchsorted(of[order], groups[waiting], "right") - first
-        choice, best = np.full(len(waiting), LEFT), np.full(len(waiting), np.inf)
-        ends = np.cumsum(length)
-        step = 0
-        while step < len(waiting):
-            to = max(int(np.searchsorted(ends, (ends[step - 1] if step else 0) + PAIRS)), step + 1)
-            some = np.arange(step, min(to, len(waiting)))
-            which = np.repeat(some, length[some])
-            ahead = np.cumsum(length[some]) - length[some]
-            inside = np.arange(len(which)) - np.repeat(ahead, length[some])
-            block = order[first[which] + inside]
-            pieces = waiting[which]
-            after = np.zeros(len(which))
-            for cell, codes in zip(cells, self._records.codes, strict=True):
-                after += cell.joined(codes[pieces], block)
-            cost = (own[block] + self._records.count[pieces]) * after - own[block] * loss[block]
-            cost[np.isin(pieces * number + block, refused)] = np.inf
-            least = np.lexsort((block, cost, which))
-            least = least[np.flatnonzero(np.diff(which[least], prepend=-1))]
-            found = np.isfinite(cost[least])
-            choice[which[least[found]]] = block[least[found]]
-            best[which[least[found]]] = cost[least[found]]
-            step = int(some[-1]) + 1
-        return choice, best
+        of_block = np.unique(self.block[placed], return_index=True)[1]
+        blocks = np.bincount(groups[placed[of_block]], minlength=number)
+        order = np.argsort(groups[waiting], kind="stable")
+        pairs = np.cumsum(blocks[groups[waiting[order]]])
+        members = np.argsort(groups, kind="stable")
+        first = np.searchsorted(groups[members], np.arange(number + 1))
+        while len(order):
+            some = max(int(np.searchsorted(pairs, PAIRS)), 1)
+            chosen, order = waiting[order[:some]], order[some:]
+            pairs = pairs[some:] - pairs[some - 1]
+            own = np.unique(groups[chosen])
+            inside = np.concatenate([members[first[g] : first[g + 1]] for g in own.tolist()])
+            inside = inside[(self.block[inside] >= 0) | np.isin(inside, chosen)]
+            self._place_some(groups[inside], inside)
 
-    def _hold(self, pieces: Ints, blocks: Ints) -> Mask:
+    def _place_some(self, groups: Ints, inside: Ints) -> None:
+        """The same of few pieces, beside all of the blocks of their groups."""
+        own = self.block[inside]
+        there = np.flatnonzero(own >= 0)
+        numbers, dense = np.unique(own[there], return_inverse=True)
+        if not len(there):
+            return
+        block = np.full(len(inside), LEFT)
+        block[there] = dense.ravel()
+        pairs = _Pairs(self._measures, self._records.some(inside), groups, block, len(numbers))
+        while (found := pairs.best()) is not None:
+            pieces, blocks = found
+            holds = self._hold(inside, block, pieces, blocks)
+            block[pieces[holds]] = blocks[holds]
+            pairs.refuse(pieces[~holds], blocks[~holds])
+            pairs.changed(block, pieces[holds], blocks[holds])
+        placed = block >= 0
+        self.block[inside[placed]] = numbers[block[placed]]
+
+    def _hold(self, inside: Ints, block: Ints, pieces: Ints, blocks: Ints) -> Mask:
         """Whether blocks hold with a piece more each; no block twice."""
-        place = np.full(int(self.block.max()) + 1, -1)
+        place = np.full(int(block.max()) + 1, -1)
         place[blocks] = np.arange(len(blocks))
-        inside = np.flatnonzero((self.block >= 0) & (place[self.block] >= 0))
-        records = self._records
+        members = np.flatnonzero((block >= 0) & (place[block] >= 0))
+        rows, counts = self._records.row[inside], self._records.count[inside]
         return self._demands.held(
-            np.concatenate([records.row[inside], records.row[pieces]]),
-            np.concatenate([place[self.block[inside]], np.arange(len(pieces))]),
-            np.concatenate([records.count[inside], records.count[pieces]]),
+            np.concatenate([rows[members], rows[pieces]]),
+            np.concatenate([place[block[members]], np.arange(len(pieces))]),
+            np.concatenate([counts[members], counts[pieces]]),
             len(pieces),
         )
 
@@ -205,3 +185,89 @@ class _Ground:
         blocks, place = np.unique(self.block[there], return_inverse=True)
         mean = np.bincount(place.ravel(), cost) / np.bincount(place.ravel())
         return np.asarray(self.block == blocks[mean.argmin()])
+
+
+class _Pairs:
+    """What each waiting piece would cost in each block of its group."""
+
+    def __init__(
+        self,
+        measures: Sequence[Measure],
+        records: Records,
+        groups: Ints,
+        block: Ints,
+        number: int,
+    ) -> None:
+        self._measures, self._records = measures, records
+        waiting, placed = np.flatnonzero(block < 0), np.flatnonzero(block >= 0)
+        of = np.zeros(number, np.int64)
+        of[block[placed]] = groups[placed]
+        order = np.argsort(of, kind="stable")
+        first = np.searchsorted(of[order], groups[waiting], "left")
+        length = np.searchsorted(of[order], groups[waiting], "right") - first
+        waiting, first, length = (own[length > 0] for own in (waiting, first, length))
+        self._pieces = waiting
+        self._start = np.cumsum(length) - length
+        self._open = np.ones(len(waiting), np.bool_)
+        which = np.repeat(np.arange(len(waiting)), length)
+        self._which = which
+        self._block = order[first[which] + np.arange(len(which)) - self._start[which]]
+        self._cost = np.zeros(len(which))
+        # the pairs of each block, to be found when it changes
+        self._by_block = np.argsort(self._block, kind="stable")
+        self._first = np.searchsorted(self._block[self._by_block], np.arange(number + 1))
+        self._size = np.bincount(block[placed], records.count[placed], number)
+        self._update(np.arange(len(which)), placed, block[placed], number)
+
+    def _update(self, pairs: Ints, pieces: Ints, block: Ints, number: int) -> None:
+        """The costs of some pairs, whose blocks hold some pieces."""
+        after, loss = np.zeros(len(pairs)), np.zeros(number)
+        of, count = self._pieces[self._which[pairs]], self._records.count
+        numbers, dense = np.unique(block, return_inverse=True)
+        place = np.zeros(int(numbers.max(initial=0)) + 1, np.int64)
+        place[numbers] = np.arange(len(numbers))
+        own = self._block[pairs]
+        for measure, codes in zip(self._measures, self._records.codes, strict=True):
+            cells = measure.cells(codes[pieces], dense.ravel().astype(np.int64), len(numbers))
+            loss[numbers] += cells.losses()
+            after += cells.joined(codes[of], place[own])
+        size = self._size[own]
+        refused = np.isinf(self._cost[pairs])
+        self._cost[pairs] = (size + count[of]) * after - size * loss[own]
+        self._cost[pairs[refused]] = np.inf
+
+    def best(self) -> tuple[Ints, Ints] | None:
+        """Pieces and the blocks where they cost least, no block twice; None: there are none left.
+
+        Of several pieces that want a block, the one that costs least has it.
+        """
+        if not len(self._pieces) or not self._open.any():
+            return None
+        least = np.minimum.reduceat(self._cost, self._start)
+        can = self._open & np.isfinite(least)
+        if not can.any():
+            return None
+        at = np.flatnonzero(can[self._which] & (self._cost == least[self._which]))
+        at = at[np.unique(self._which[at], return_index=True)[1]]
+        at = at[np.lexsort((self._cost[at], self._block[at]))]
+        at = at[np.flatnonzero(np.diff(self._block[at], prepend=LEFT))]
+        self._at = at
+        return self._pieces[self._which[at]], self._block[at]
+
+    def refuse(self, pieces: Ints, blocks: Ints) -> None:
+        """These do not hold together."""
+        fails = np.isin(self._pieces[self._which[self._at]], pieces)
+        self._cost[self._at[fails]] = np.inf
+
+    def changed(self, block: Ints, pieces: Ints, blocks: Ints) -> None:
+        """Pieces have gone to blocks, whose costs are others now."""
+        if not len(pieces):
+            return
+        self._open[np.searchsorted(self._pieces, pieces)] = False
+        self._size[blocks] += self._records.count[pieces]
+        members = np.flatnonzero(np.isin(block, blocks))
+        pairs = np.concatenate(
+            [self._by_block[self._first[b] : self._first[b + 1]] for b in blocks.tolist()]
+        )
+        pairs = pairs[self._open[self._which[pairs]]]
+        self._update(pairs, members, block[members], len(self._size))
