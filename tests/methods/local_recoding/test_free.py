@@ -215,5 +215,5 @@ def test_blocks_lose_less_than_parts_of_a_hierarchy() -> None:
         )
         losses = [cost(problem, scales, rows) for rows in rows_of(blocks)]
         lost[algorithm] = float(np.array(losses) @ blocks.sizes / units.records)
-    assert lost["mondrian"] < 0.9 * by_steps
-    assert lost["dealing"] < 0.8 * lost["mondrian"]
+    assert lost["mondrian"] < by_steps
+    assert lost["dealing"] < 0.75 * by_steps
