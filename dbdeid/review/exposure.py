@@ -136,7 +136,9 @@ def require_unnamed(bound: Bound, session: Session, released: Relation) -> None:
     """
     judged = {c.name for c in bound.released if _judged(bound, c)}
     measured = [c for c in bound.quasi_identifiers if c.column.family in MEASURED]
-    texts = [c for c in released.columns if c.name in judged - {c.name for c in measured}]
+    # a set is a long text, and its members were looked at in the source
+    sets = {c.name for c in bound.quasi_identifiers if c.spec.free}
+    texts = [c for c in released.columns if c.name in judged - {c.name for c in measured} - sets]
     numbers = [c for c in measured if c.name in judged and c.column.family in NUMBERS]
     looks: dict[str, str] = {}
     if texts:
@@ -293,7 +295,8 @@ def _detected(session: Session, table: Relation) -> tuple[tuple[DetectedColumn, 
 
 def _explained(c: BoundColumn) -> bool:
     """Whether the dictionary lists the values of a quasi-identifier, each under what it became."""
-    listed = c.spec.hierarchy is not None and c.spec.hierarchy.kind in ("path", "table", "groups")
+    kinds = ("path", "table", "groups", "free")
+    listed = c.spec.hierarchy is not None and c.spec.hierarchy.kind in kinds
     return c.spec.role == "quasi_identifier" and c.column.family == "text" and listed
 
 

@@ -171,6 +171,16 @@ def test_people_count_where_they_have_several_records() -> None:
     assert dbdeid.run(made).verified
 
 
+def test_a_set_of_long_values_is_no_name_and_one_of_names_is() -> None:
+    long = "['the ' || ward || 'ern part of the town' FOR x IN [1]][1] AS ward"
+    source = {"sql": f"SELECT * REPLACE ({long}) FROM people", "name": "people"}
+    assert dbdeid.run(spec("age", "ward", "sex", source=source)).verified
+    mails = "'person' || (age // 3) || '@example.org' AS ward"
+    source = {"sql": f"SELECT * REPLACE ({mails}) FROM people", "name": "people"}
+    with pytest.raises(SpecError, match="direct identifier"):
+        dbdeid.run(spec("age", "ward", "sex", source=source))
+
+
 def test_a_value_with_a_bar_is_refused() -> None:
     source = {"sql": "SELECT * REPLACE (ward || ' | x' AS ward) FROM people", "name": "people"}
     with pytest.raises(HierarchyError, match="bar"):

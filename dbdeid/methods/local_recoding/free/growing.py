@@ -26,6 +26,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+AT_ONCE = 1 << 15  # records, about, whose parts are gone through at once
+
 
 @dataclass(frozen=True)
 class MakeUp:
@@ -60,15 +62,26 @@ def grown(
     """
     block = np.full(len(records), LEFT)
     number = 0
-    ground = _Ground.of(measures, records, part, make_up)
-    while ground is not None:
-        chosen = ground.grow()
-        whole = chosen[(chosen >= 0).all(axis=1)]
-        block[whole] = number + np.arange(len(whole))[:, None]
-        number += len(whole)
+    order = np.argsort(part, kind="stable")
+    ends = np.flatnonzero(np.diff(part[order], append=-1)) + 1
+    cuts = np.unique(np.searchsorted(ends, np.arange(AT_ONCE, len(order) + AT_ONCE, AT_ONCE)))
+    for some in np.split(order, ends[cuts[cuts < len(ends) - 1]]):
+        # parts of so many records that all of them stay near the processor
+        own = MakeUp(
+            make_up.portions,
+            make_up.value[some],
+            None if make_up.rare is None else make_up.rare[some],
+        )
+        of = np.unique(part[some], return_inverse=True)[1].ravel().astype(np.int64)
+        ground = _Ground.of(measures, records.some(some), of, own)
+        while ground is not None:
+            chosen = ground.grow()
+            whole = some[chosen[(chosen >= 0).all(axis=1)]]
+            block[whole] = number + np.arange(len(whole))[:, None]
+            number += len(whole)
+            ground = ground.rest()
         if settled is not None:
             settled(number * make_up.portions.size)
-        ground = ground.rest()
     return block
 
 
