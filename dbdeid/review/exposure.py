@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.data.classes import CODED, SOURCE
+from dbdeid.data.classes import CODED, SOURCE, values_relation
 from dbdeid.engine.expressions import (
     Expr,
     aliased,
@@ -49,6 +49,7 @@ FEW_ROWS = 20
 LEAST_APART = 2  # people who are told apart; one person is told apart from nobody
 LEAST = "deid_least_generalized"
 RAW = "deid_numbers_as_they_are"
+MEMBERS = "deid_members_of_sets"
 AS_THEY_ARE = ("insensitive", "sensitive")
 LOOKS = "looks_like_identifier"
 
@@ -56,6 +57,7 @@ LOOKS = "looks_like_identifier"
 def questions(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     """What the owner has to answer of the columns that leave as they are."""
     named, dated = _looked_at(prepared, session)
+    named = {**_members(prepared, session), **named}
     for c in prepared.bound.released:
         if c.name in named and _judged(prepared.bound, c):
             yield _refused(prepared.bound, c.name, named[c.name])
@@ -286,6 +288,25 @@ def _looked_at(prepared: Prepared, session: Session) -> tuple[Mapping[str, str],
     return named, finer_than_month(session, table, found, seen)
 
 
+def _members(prepared: Prepared, session: Session) -> Mapping[str, str]:
+    """Columns whose values leave as members of sets, and look like direct identifiers; why."""
+    query, columns = select().from_(CODED.aliased("coded")), []
+    for i, c in enumerate(prepared.bound.quasi_identifiers):
+        if c.spec.free and c.column.family == "text" and _judged(prepared.bound, c):
+            values = values_relation(i).aliased(f"v{i}")
+            same = column("code", f"v{i}").eq(column(c.name, "coded"))
+            query = query.join(values, on=same)
+            query = query.select(aliased(column("value", f"v{i}"), c.name))
+            columns.append(replace(c.column, type="VARCHAR"))
+    if not columns:
+        return {}
+    table = replace(session.run(Step(MEMBERS, query)), columns=tuple(columns))
+    found, seen = _detected(session, table)
+    named = identifiers(session, table, found, seen)
+    session.drop_temp(MEMBERS)
+    return named
+
+
 def _detected(session: Session, table: Relation) -> tuple[tuple[DetectedColumn, ...], Look]:
     """What columns hold, and what their values look like, from values that are staged once."""
     with seen_once(session, table) as values:
@@ -295,8 +316,7 @@ def _detected(session: Session, table: Relation) -> tuple[tuple[DetectedColumn, 
 
 def _explained(c: BoundColumn) -> bool:
     """Whether the dictionary lists the values of a quasi-identifier, each under what it became."""
-    kinds = ("path", "table", "groups", "free")
-    listed = c.spec.hierarchy is not None and c.spec.hierarchy.kind in kinds
+    listed = c.spec.hierarchy is not None and c.spec.hierarchy.kind in ("path", "table", "groups")
     return c.spec.role == "quasi_identifier" and c.column.family == "text" and listed
 
 

@@ -126,7 +126,9 @@ QUESTIONS = (
 )
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(
+    "question", [QUESTIONS[0], *(pytest.param(q, marks=pytest.mark.full) for q in QUESTIONS[1:])]
+)
 def test_the_truth_lies_between_the_bounds_of_each_answer(question: str) -> None:
     zoo.run(everything())
     answer = dbdeid.query(everything(), question)
@@ -145,6 +147,7 @@ FORGED = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("statement", FORGED.values(), ids=[*FORGED])
 def test_a_dictionary_that_says_something_else_is_found(statement: str) -> None:
     zoo.run(everything())
@@ -155,6 +158,7 @@ def test_a_dictionary_that_says_something_else_is_found(statement: str) -> None:
     assert {"dictionary", "dictionary_rebuilt"} & failed
 
 
+@pytest.mark.full
 def test_mondrian_cuts_by_values() -> None:
     result = dbdeid.run(
         spec("age", "ward", "sex", method={"name": "local_recoding", "algorithm": "mondrian"})

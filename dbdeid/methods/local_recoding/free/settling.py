@@ -79,7 +79,7 @@ def merged(
         classes: the class of each piece, by how its block reads.
     """
     while True:
-        of = classes(block)
+        of = np.unique(classes(block), return_inverse=True)[1].ravel().astype(np.int64)
         held = demands.held(records.row, of, records.count, int(of.max(initial=-1)) + 1)
         if held.all():
             return block
