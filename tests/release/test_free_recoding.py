@@ -231,7 +231,7 @@ def test_what_does_not_go_with_it_is_refused(more: dict[str, Any], why: str) -> 
         ("age", {"hierarchy": {"free": True, "lower": "2020-01-01"}}, "must be numbers"),
         ("seen", {"hierarchy": {"free": True, "upper": 3}}, "must be dates"),
         ("ward", {"hierarchy": {"free": True, "upper": 3}}, "sets of values"),
-        ("ward", {"hierarchy": {"free": True, "prefix": [1]}}, "exactly one kind"),
+        ("ward", {"hierarchy": {"free": True, "prefix": [1]}}, "free stands alone"),
         ("ward", {"hierarchy": "fre"}, "unknown hierarchy"),
     ],
 )

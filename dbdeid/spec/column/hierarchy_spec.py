@@ -152,6 +152,11 @@ class HierarchySpec(Part):
     @model_validator(mode="after")
     def _consistent(self) -> HierarchySpec:
         given = [k for k in _KINDS if getattr(self, k) is not None]
+        if self.free and len(given) > 1:
+            raise problem(
+                f"free stands alone: blocks that choose intervals and sets follow no {given[0]}",
+                f"drop free, or drop {given[0]}",
+            )
         if len(given) != 1:
             raise problem(
                 f"expects exactly one kind of hierarchy, found {', '.join(given) or 'none'}",
