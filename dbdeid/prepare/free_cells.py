@@ -168,8 +168,10 @@ def interval(column: Column, coding: Coding, position: Floats, low: int, high: i
     """The interval between the values of two codes."""
     first, last = (coding.hierarchy.leaves[int(coding.leaf[code])] for code in (low, high))
     label = f"[{first}, {last}]"
-    read = interval_label.read(label)
-    bounds = None if read is None else interval_label.bounds(read, column)
+    bounds: tuple[str | None, str | None] | None = (first, last)
+    if column.family not in ("integer", "date"):
+        read = interval_label.read(label)
+        bounds = None if read is None else interval_label.bounds(read, column)
     if bounds is None:
         raise HierarchyError(
             f"column {column.name!r}: an interval of its values cannot be told",

@@ -106,7 +106,8 @@ class FreeColumns:
                 marks += [level, groups.astype(np.int64)]
             else:
                 held = self._held(i, scale, blocks)
-                starred = np.array([_starred(q.coding, own) for own in held.codes])
+                null = q.coding.null
+                starred = np.array([_starred(null, own) for own in held.codes])
                 marks.append(np.where(starred[held.mark], -1, held.mark))
         found = np.unique(np.stack(marks), axis=1, return_inverse=True)[1]
         return found.ravel().astype(np.int64)
@@ -124,7 +125,8 @@ class FreeColumns:
                 found.append(Mixed.of(q.coding, regions.levels[i], regions.codes[i]))
                 continue
             held = self._held(i, scale, blocks)
-            cells = [_cell(q, scale, codes) for codes in held.codes]
+            null = q.coding.null
+            cells = [_cell(q, scale, null, codes) for codes in held.codes]
             found.append(_mixed(cells, held.mark))
         return tuple(found)
 
@@ -203,16 +205,16 @@ def _members(codes: Ints, blocks: Blocks) -> _Held:
     return _Held(np.array(found, np.int64), [*index])
 
 
-def _starred(coding: Coding, codes: tuple[int, ...]) -> bool:
-    """Whether values and NULL meet."""
-    return len(codes) > 1 and codes[-1] == coding.null
+def _starred(null: int | None, codes: tuple[int, ...]) -> bool:
+    """Whether values and NULL, which has the greatest code, meet."""
+    return len(codes) > 1 and codes[-1] == null
 
 
-def _cell(q: QuasiIdentifier, scale: Scale, codes: tuple[int, ...]) -> FreeCell:
+def _cell(q: QuasiIdentifier, scale: Scale, null: int | None, codes: tuple[int, ...]) -> FreeCell:
     """What a block with these codes reads."""
     if len(codes) == 1:
         return _single(q.coding, codes[0])
-    if _starred(q.coding, codes):
+    if _starred(null, codes):
         return _top(q.coding)
     if isinstance(scale, int):
         return free_cells.members(q.coding, codes)
