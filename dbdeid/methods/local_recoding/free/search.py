@@ -26,7 +26,8 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Told = Callable[[int], None]
 
-PART = 256  # records of a part, about, in which blocks grow
+PART = 1024  # records of a part, about, in which blocks grow
+VARIED = 256  # the same where values are demanded: more records are left over then
 BLOCKS = 16  # blocks that a part has room for at least
 WIDER = 3  # times that larger blocks are tried with what is left, in parts twice as large
 
@@ -114,7 +115,7 @@ def _dealt(
     block = _alike(demands, records)
     number = int(block.max(initial=LEFT)) + 1
     size = max((s.portions[0].size for s in layout.stages), default=max(demands.k, 1))
-    most = max(PART, BLOCKS * size)
+    most = max(PART if layout.attribute is None else VARIED, BLOCKS * size)
     cut = Cut(measures, None, min(size, most // 4), most, relaxed=True)
     # alike ones go along, and do not count: blocks grow of the others
     part = cut(replace(records, count=records.count * (block < 0)), start)
