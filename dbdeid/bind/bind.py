@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 from dbdeid.bind import analyses
@@ -240,6 +241,8 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
             hint="write its codes as text in `source: {sql: …}`, with leading zeros: "
             "lpad(zip::VARCHAR, 5, '0')",
         )
+    if kind == "free":
+        yield from _free_mistakes(file, bound)
     if kind == "dates" and (categorical or family not in ("date", "timestamp")):
         yield file.mistake(
             f"dates need a DATE or TIMESTAMP column, and {bound.name!r} is "
@@ -247,6 +250,40 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
             *place,
             "hierarchy",
             hint="cast it to DATE in the source",
+        )
+
+
+def _free_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
+    """Limits of another kind than the values, or of values that have no order."""
+    spec, family = bound.spec.hierarchy, bound.column.family
+    assert spec is not None
+    place = ("columns", bound.name, "hierarchy")
+    if bounds_of(bound) and bound.column.type == "FLOAT":
+        yield file.mistake(
+            f"intervals of {bound.name!r} are told in doubles, and it is FLOAT",
+            *place,
+            hint="cast it to DOUBLE or DECIMAL in `source: {sql: …}`",
+        )
+    limits = [limit for limit in (spec.lower, spec.upper) if limit is not None]
+    if not limits:
+        return
+    if not bounds_of(bound):
+        yield file.mistake(
+            f"lower and upper go with numbers and dates, and {bound.name!r} is released as sets of "
+            "values",
+            *place,
+            hint="leave them out, or list its values in `domain`",
+        )
+    elif (family in NUMBERS) != isinstance(limits[0], Fraction):
+        kind = "numbers" if family in NUMBERS else "dates like 2019-12-31"
+        yield file.mistake(
+            f"lower and upper must be {kind}: {bound.name!r} is {bound.column.shown_type}",
+            *place,
+            hint="write them as values of the column",
+        )
+    elif bound.spec.domain is not None:
+        yield file.mistake(
+            f"domain and limits both say how far {bound.name!r} reaches", *place, hint="keep one"
         )
 
 

@@ -17,6 +17,7 @@ from dbdeid.engine.expressions import cast, column, select, try_cast
 from dbdeid.engine.relation import Column
 from dbdeid.engine.session import Session
 from dbdeid.errors import HierarchyError
+from dbdeid.prepare import free_cells
 from dbdeid.spec.column.hierarchy_spec import HierarchySpec
 from dbdeid.spec.files import located
 
@@ -61,6 +62,8 @@ def _build(
     if spec.dates is not None:
         timed = quasi_identifier.column.family == "timestamp"
         return dates.build(name, present, calendar_of(spec), timed=timed)
+    if spec.free:
+        return _free(session, quasi_identifier, spec, present)
     rows, kind, declared = leaf_rows(bound, session, quasi_identifier, spec, present)
     if not rows and not declared:
         between = shelf.CODES[spec.shelf].height if spec.shelf else len(spec.prefix or ())
@@ -68,6 +71,22 @@ def _build(
     rows, order = _typed(session, quasi_identifier, rows)
     fixed = spec.kind in ("prefix", "suppress", "shelf")
     return from_rows(name, kind, rows, declared=declared, order=order, fixed_top=fixed)
+
+
+def _free(
+    session: Session, quasi_identifier: BoundColumn, spec: HierarchySpec, present: list[str]
+) -> Hierarchy:
+    """The values of a column whose intervals and sets the blocks choose, and `*`."""
+    domain = quasi_identifier.spec.domain
+    own = Column(quasi_identifier.name, quasi_identifier.released_type or "VARCHAR")
+    rows, order = _typed(session, quasi_identifier, [[value] for value in domain or present])
+    return free_cells.build(
+        own,
+        [row[0] for row in rows],
+        limits=(spec.lower, spec.upper),
+        order=order,
+        declared=bool(domain),
+    )
 
 
 def _of_domain(

@@ -87,12 +87,14 @@ def _rule(bound: Bound, session: Session, c: BoundColumn) -> Rule:
     if spec.groups is not None:
         return replace(plain, kind="groups", groups=spec.groups)
     limited = replace(plain, lower=spec.lower, upper=spec.upper)
+    leaves = domain if isinstance(domain, tuple) and domain else None
+    if spec.free:
+        return replace(limited, kind="free", domain=leaves)
     if spec.intervals is not None:
         origin = plain.origin if spec.origin is None else spec.origin
         return replace(limited, kind="intervals", widths=spec.intervals, origin=origin)
     if spec.dates is not None:
         return replace(limited, kind="dates", units=spec.dates)
-    leaves = domain if isinstance(domain, tuple) and domain else None
     if spec.shelf is not None:
         return replace(plain, kind="codes", codes=spec.shelf, domain=leaves)
     if spec.prefix is not None:

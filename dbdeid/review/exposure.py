@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.data.classes import CODED, SOURCE
+from dbdeid.data.classes import CODED, SOURCE, values_relation
 from dbdeid.engine.expressions import (
     Expr,
     aliased,
@@ -49,6 +49,7 @@ FEW_ROWS = 20
 LEAST_APART = 2  # people who are told apart; one person is told apart from nobody
 LEAST = "deid_least_generalized"
 RAW = "deid_numbers_as_they_are"
+MEMBERS = "deid_members_of_sets"
 AS_THEY_ARE = ("insensitive", "sensitive")
 LOOKS = "looks_like_identifier"
 
@@ -56,6 +57,7 @@ LOOKS = "looks_like_identifier"
 def questions(prepared: Prepared, session: Session) -> Iterator[Mistake]:
     """What the owner has to answer of the columns that leave as they are."""
     named, dated = _looked_at(prepared, session)
+    named = {**_members(prepared, session), **named}
     for c in prepared.bound.released:
         if c.name in named and _judged(prepared.bound, c):
             yield _refused(prepared.bound, c.name, named[c.name])
@@ -136,7 +138,9 @@ def require_unnamed(bound: Bound, session: Session, released: Relation) -> None:
     """
     judged = {c.name for c in bound.released if _judged(bound, c)}
     measured = [c for c in bound.quasi_identifiers if c.column.family in MEASURED]
-    texts = [c for c in released.columns if c.name in judged - {c.name for c in measured}]
+    # a set is a long text, and its members were looked at in the source
+    sets = {c.name for c in bound.quasi_identifiers if c.spec.free}
+    texts = [c for c in released.columns if c.name in judged - {c.name for c in measured} - sets]
     numbers = [c for c in measured if c.name in judged and c.column.family in NUMBERS]
     looks: dict[str, str] = {}
     if texts:
@@ -282,6 +286,25 @@ def _looked_at(prepared: Prepared, session: Session) -> tuple[Mapping[str, str],
     explained = {c.name for c in some if _explained(c)}
     named = {n: why for n, why in named.items() if n not in explained or why not in WORDS_ONLY}
     return named, finer_than_month(session, table, found, seen)
+
+
+def _members(prepared: Prepared, session: Session) -> Mapping[str, str]:
+    """Columns whose values leave as members of sets, and look like direct identifiers; why."""
+    query, columns = select().from_(CODED.aliased("coded")), []
+    for i, c in enumerate(prepared.bound.quasi_identifiers):
+        if c.spec.free and c.column.family == "text" and _judged(prepared.bound, c):
+            values = values_relation(i).aliased(f"v{i}")
+            same = column("code", f"v{i}").eq(column(c.name, "coded"))
+            query = query.join(values, on=same)
+            query = query.select(aliased(column("value", f"v{i}"), c.name))
+            columns.append(replace(c.column, type="VARCHAR"))
+    if not columns:
+        return {}
+    table = replace(session.run(Step(MEMBERS, query)), columns=tuple(columns))
+    found, seen = _detected(session, table)
+    named = identifiers(session, table, found, seen)
+    session.drop_temp(MEMBERS)
+    return named
 
 
 def _detected(session: Session, table: Relation) -> tuple[tuple[DetectedColumn, ...], Look]:

@@ -378,6 +378,7 @@ _EXAMPLES = {
     "types": "{age: INTEGER, admitted: DATE}",
     "truthful": "false",
     "labels": "intervals",
+    "free": "true",
     "risk": "population",
     "utility": "kl",
     "budget": "10000",

@@ -19,6 +19,7 @@ records of the class they are is not told, nor which child goes with which of an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +58,15 @@ class Downcoded:
         return self.right / self.cells if self.cells else 0.0
 
 
-def of_blocks(taxonomy: Taxonomy, units: Tuples, blocks: Blocks, regions: Regions) -> Downcoded:
+def of_blocks(
+    taxonomy: Taxonomy,
+    units: Tuples,
+    blocks: Blocks,
+    regions: Regions,
+    *,
+    classes: Ints | None = None,
+    attributes: Sequence[int] | None = None,
+) -> Downcoded:
     """The attack on a local recoding, whatever made its blocks.
 
     Args:
@@ -65,10 +74,13 @@ def of_blocks(taxonomy: Taxonomy, units: Tuples, blocks: Blocks, regions: Region
         units: the records.
         blocks: all records of all units.
         regions: of the blocks.
+        classes: the class of each piece, where more than the regions is read; None: they tell it.
+        attributes: those that are looked at; None: all.
     """
-    class_of = taxonomy.classes(regions)[blocks.block]
+    class_of = taxonomy.classes(regions)[blocks.block] if classes is None else classes
     cells = attempted = right = 0
-    for i, attribute in enumerate(taxonomy.lattice.attributes):
+    for i in range(len(taxonomy.lattice.attributes)) if attributes is None else attributes:
+        attribute = taxonomy.lattice.attributes[i]
         codes = units.codes[i][blocks.row].astype(np.int64)
         level = regions.levels[i][blocks.block]
         two, child, wide = _children(attribute, taxonomy.lattice.bottom[i], level, codes)

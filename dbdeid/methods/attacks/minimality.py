@@ -36,6 +36,7 @@ Mask = NDArray[np.bool_]
 
 SUBJECTS = "people may have several records each"
 PADDED = "classes are filled up with counterfeit records, of which it is not defined"
+FREE = "which cuts between values were tried is not told by intervals that blocks choose"
 TERMS = 64  # of the tail of a hypergeometric distribution, which falls fast
 
 
@@ -88,6 +89,7 @@ def of_blocks(
     blocks: Blocks,
     regions: Regions,
     algorithm: str,
+    classes: Ints | None = None,
 ) -> tuple[Reading, ...]:
     """The attack on a local recoding, for each sensitive attribute.
 
@@ -105,11 +107,15 @@ def of_blocks(
         blocks: all records of all units.
         regions: of the blocks.
         algorithm: that made them.
+        classes: of each piece, where blocks chose intervals and sets themselves; None: the regions
+            tell it.
     """
     if algorithm not in ("dealing", "mondrian"):
         why = f"{algorithm} depends on draws that stay secret"
         return unread(conditions, why)
-    class_of = taxonomy.classes(regions)[blocks.block]
+    if classes is not None and algorithm == "mondrian":
+        return unread(conditions, FREE)
+    class_of = taxonomy.classes(regions)[blocks.block] if classes is None else classes
     if algorithm == "dealing":
         suspects = _without_a_class(taxonomy.lattice, demands, blocks, regions, class_of)
     else:

@@ -33,6 +33,7 @@ from dbdeid.methods.common.searching import Follow, Offer, lattice_of
 from dbdeid.methods.common.secret import upload_secret
 from dbdeid.methods.common.unsatisfiable import alone, wanted
 from dbdeid.methods.local_recoding import recoded_rows
+from dbdeid.methods.local_recoding.free.planning import FreeColumns
 from dbdeid.methods.local_recoding.options import Recoding, options, recoding_of
 from dbdeid.methods.local_recoding.recoded_rows import Names
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
@@ -106,6 +107,8 @@ def plan(
             progress(Placed(records, units.records))
 
     taxonomy = Taxonomy(lattice, units)
+    if recoding.free:
+        return _free(session, names, taxonomy, demands, parameters, settled)
     if recoding.safe:
         found = blocks = _safe(taxonomy, demands, parameters, settled)
     else:
@@ -138,6 +141,46 @@ def plan(
         )
     downcoded = downcoding.of_blocks(taxonomy, units, blocks, regions)
     return RecodingPlan(blocks, columns, found_metrics, search, readings, downcoded)
+
+
+def _free(
+    session: Session,
+    names: Names,
+    taxonomy: Taxonomy,
+    demands: Demands,
+    parameters: Parameters[object],
+    settled: Callable[[int], None],
+) -> RecodingPlan:
+    """The same where blocks choose intervals and sets of values themselves."""
+    recoding, units = recoding_of(parameters), demands.units
+    free = FreeColumns(names.quasi_identifiers, recoding.free, taxonomy, units)
+    blocks = free.search(
+        demands, algorithm=recoding.algorithm, relaxed=recoding.relaxed, told=settled
+    )
+    columns = free.columns(blocks)
+    recoded_rows.stage(session, names, blocks, columns)
+    upload_secret(session, recoding.key)
+    if units.subjects is not None:
+        readings = minimality.unread(parameters.sensitive, minimality.SUBJECTS)
+    else:
+        regions = taxonomy.regions(units, blocks.row, blocks.block, blocks.number)
+        readings = minimality.of_blocks(
+            taxonomy,
+            demands,
+            parameters.sensitive,
+            blocks,
+            regions,
+            recoding.algorithm,
+            free.classes(blocks)[blocks.block],
+        )
+    return RecodingPlan(
+        blocks,
+        columns,
+        {"loss": free.loss(columns, blocks)},
+        _described(taxonomy.lattice, recoding, blocks, blocks),
+        readings,
+        free.downcoded(columns, blocks),
+    )
 
 
 def names_of(quasi_identifiers: Sequence[QuasiIdentifier], parameters: Parameters[object]) -> Names:

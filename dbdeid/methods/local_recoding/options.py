@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dbdeid.bind.bound import Bound
+from dbdeid.methods.local_recoding.free.planning import Limits, limits_of
 from dbdeid.prepare.prepare import key_of
 from dbdeid.prepare.problem import Drawing, Parameters
 from dbdeid.spec.method.local_recoding import LocalRecoding
@@ -28,6 +29,8 @@ class Recoding(Drawing):
         engine: numpy or sql.
         safe: whether no block may depend on who has which sensitive value.
         others: the released columns that are no quasi-identifiers.
+        free: the quasi-identifiers whose intervals and sets the blocks choose, and how far each
+            reaches.
     """
 
     algorithm: Algorithm
@@ -38,6 +41,7 @@ class Recoding(Drawing):
     engine: str
     safe: bool
     others: tuple[str, ...]
+    free: dict[str, Limits]
 
     @property
     def grows(self) -> bool:
@@ -59,6 +63,7 @@ def options(bound: Bound) -> Recoding:
         engine=method.engine,
         safe=method.minimality == "safe",
         others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
+        free=limits_of(bound),
         key=key_of(bound),
     )
 

@@ -94,6 +94,11 @@ class ColumnSpec(Part):
         return self.role not in ("identifier", "drop", "undecided") or self.pseudonym
 
     @property
+    def free(self) -> bool:
+        """Whether its intervals, or sets of values, are chosen by the blocks of records."""
+        return self.hierarchy is not None and self.hierarchy.free is not None
+
+    @property
     def unexplained(self) -> bool:
         """Whether the place of its reason is there and empty: a question to the owner."""
         return "reason" in self.model_fields_set and not given_reason(self.reason)
@@ -114,8 +119,8 @@ class ColumnSpec(Part):
             self._check_quasi_identifier()
         else:
             used = [k for k in _QI_KEYS if k in self.model_fields_set]
-            labels = self.hierarchy is not None and self.hierarchy.labels is not None
-            if self.role == "sensitive" and "hierarchy" in used and not labels:
+            kind = self.hierarchy.kind if self.hierarchy is not None else ""
+            if self.role == "sensitive" and "hierarchy" in used and kind not in ("labels", "free"):
                 used.remove("hierarchy")
             if self.role == "synthesize":
                 used = [k for k in used if k not in ("type", "weight")]
@@ -153,10 +158,15 @@ class ColumnSpec(Part):
         if (
             self.domain is not None
             and self.hierarchy is not None
-            and self.hierarchy.kind not in ("prefix", "suppress", "shelf")
+            and self.hierarchy.kind not in ("prefix", "suppress", "shelf", "free")
         ):
             raise problem(
-                "domain goes with prefix, suppress and shelf; other hierarchies declare theirs"
+                "domain goes with prefix, suppress, shelf and free; others declare theirs"
+            )
+        if self.free and (self.min_level or self.max_level is not None):
+            raise problem(
+                "min_level and max_level do not go with hierarchy: free, which has no levels",
+                "drop them, or give a hierarchy with levels, such as {intervals: [5, 10]}",
             )
 
 

@@ -88,6 +88,7 @@ class HierarchySpec(Part):
     table: Text | None = None
     shelf: Text | None = None
     labels: Literal["intervals"] | None = None
+    free: Literal[True] | None = None
     origin: Number | None = None
     lower: Limit | None = None
     upper: Limit | None = None
@@ -151,27 +152,35 @@ class HierarchySpec(Part):
     @model_validator(mode="after")
     def _consistent(self) -> HierarchySpec:
         given = [k for k in _KINDS if getattr(self, k) is not None]
+        if self.free and len(given) > 1:
+            raise problem(
+                f"free stands alone: blocks that choose intervals and sets follow no {given[0]}",
+                f"drop free, or drop {given[0]}",
+            )
         if len(given) != 1:
             raise problem(
                 f"expects exactly one kind of hierarchy, found {', '.join(given) or 'none'}",
                 f"give a CSV path, suppress, or one of {', '.join(_KINDS[2:])}",
             )
         limits = [k for k in ("origin", "lower", "upper") if getattr(self, k) is not None]
-        if limits and self.kind not in ("intervals", "dates", "labels"):
-            raise problem(f"{', '.join(limits)} only go with intervals or dates")
+        if limits and self.kind not in ("intervals", "dates", "labels", "free"):
+            raise problem(f"{', '.join(limits)} only go with intervals, dates or free")
         if self.intervals is None and self.origin is not None:
             raise problem("origin only goes with intervals")
         if self.intervals:
             _check_limits(self, Fraction, "numbers")
         if self.dates:
             _check_limits(self, datetime.date, "dates like 2019-12-31")
-        if self.labels:
+        if self.labels or self.free:
             number = any(isinstance(limit, Fraction) for limit in (self.lower, self.upper))
             _check_limits(self, Fraction if number else datetime.date, "both numbers or both dates")
         return self
 
 
-_KINDS = ("path", "suppress", "intervals", "dates", "prefix", "groups", "table", "shelf", "labels")
+_KINDS = (
+    *("path", "suppress", "intervals", "dates", "prefix", "groups", "table", "shelf"),
+    *("labels", "free"),
+)
 
 
 def plain(value: Any) -> str:
@@ -212,9 +221,14 @@ def _check_limits(spec: HierarchySpec, kind: type, words: str) -> None:
 
 
 def short_hierarchy(value: Any) -> Any:
-    """`suppress` or a path, written short for a mapping."""
+    """`suppress`, `free` or a path, written short for a mapping."""
     if isinstance(value, str):
-        if value != "suppress" and get_close_matches(value, ["suppress"], cutoff=0.8):
-            raise problem(f"unknown hierarchy {value!r}", did_you_mean(value, ["suppress"]))
-        return {"suppress": True} if value == "suppress" else {"path": value}
+        if value in _WORDS:
+            return {value: True}
+        if get_close_matches(value, _WORDS, cutoff=0.8):
+            raise problem(f"unknown hierarchy {value!r}", did_you_mean(value, _WORDS))
+        return {"path": value}
     return value
+
+
+_WORDS = ("suppress", "free")

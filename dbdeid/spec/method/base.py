@@ -202,6 +202,12 @@ class MethodPart(Part):
                 "labels say how a release made elsewhere reads, and go with method external",
                 "give a CSV path, suppress, or {intervals: [5, 10]}",
             )
+        elif column.free:
+            yield (
+                f"hierarchy: free goes with method local_recoding: under {self.name} all records "
+                "of a value read alike",
+                "use method: local_recoding, or give a hierarchy, such as {intervals: [5, 10]}",
+            )
 
     def source_mistakes(self, columns: Mapping[str, Seen]) -> Iterator[Wrong]:
         """What the columns of the source, by name in lower case, do not allow of the method."""

@@ -85,6 +85,11 @@ class External(MethodPart):
         if column.order is not None or column.domain == FROM_POPULATION:
             key = "domain: from_population" if column.order is None else "order"
             yield f"{key} goes with method policy", "list the values: `domain: [a, b, c]`"
+        if column.free:
+            yield (
+                "hierarchy: free says how blocks are made, and this release was made elsewhere",
+                "say how its labels read: {labels: intervals}, or name a dictionary",
+            )
         given = [
             key for key in ("weight", "min_level", "max_level") if key in column.model_fields_set
         ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from dbdeid.data.problem import problem
 from dbdeid.privacy import LDiversity, TCloseness, population_of
+from dbdeid.spec.column.column_spec import ColumnSpec
 from dbdeid.spec.method.base import Declared, MethodPart
 from dbdeid.spec.method.capabilities import Capabilities, Refused, Unheld
 from dbdeid.utility.common.metric import Family
@@ -98,6 +100,28 @@ class LocalRecoding(MethodPart):
             )
         return self
 
+    def _check_free(self) -> None:
+        """Refuse what does not go with blocks that choose their intervals and sets themselves."""
+        if self.algorithm not in ("dealing", "mondrian"):
+            raise problem(
+                f"hierarchy: free does not go with algorithm {self.algorithm}, which counts in "
+                "bits of a hierarchy",
+                "use algorithm: dealing or mondrian, or give hierarchies",
+            )
+        if self.objective not in (None, "loss"):
+            raise problem(
+                f"hierarchy: free does not go with objective: {self.objective}: intervals and sets "
+                "that blocks choose are judged by their loss",
+                "use objective: loss, or leave it out",
+            )
+        for key, value in (("tail", "eligible"), ("engine", "sql"), ("minimality", "safe")):
+            if getattr(self, key) == value:
+                raise problem(
+                    f"hierarchy: free does not go with {key}: {value}, which goes by the levels of "
+                    "hierarchies",
+                    f"leave {key} out, or give hierarchies",
+                )
+
     @property
     def loss(self) -> Literal["balanced", "loss", "node_entropy", "block_entropy", "literal"]:
         """The objective, declared or that of the algorithm."""
@@ -114,8 +138,15 @@ class LocalRecoding(MethodPart):
             return 0.0
         return 1.0 if self.diversity_weight is None else self.diversity_weight
 
+    def column_mistakes(self, column: ColumnSpec) -> Iterator[tuple[str, str]]:
+        """Blocks may choose their intervals and sets of values themselves."""
+        if not column.free:
+            yield from super().column_mistakes(column)
+
     def check(self, spec: Declared) -> None:
         """Refuse what does not go with blocks that are recoded one by one."""
+        if any(c.free for c in spec.columns.values()):
+            self._check_free()
         if spec.linked:
             raise problem(
                 "method local_recoding does not go with a released pseudonym, which tells a whole "

@@ -158,6 +158,8 @@ def _sections(
         ladder: Levels | str
         if not leveled or spec.hierarchy is None:
             ladder = f"method {file.spec.method.name} chooses no levels"
+        elif spec.free:
+            ladder = "its blocks choose intervals and sets themselves"
         elif counted is None:
             ladder = "its values are not shown: they lead to persons, or are too many"
         else:

@@ -75,6 +75,8 @@ class Declared:
         synthesized: of a release of synthetic records.
         explained: a dictionary says what released values stand for; else they are what they are.
         harbor: of a release under HIPAA Safe Harbor, what its columns hold.
+        free: quasi-identifiers that show intervals, or sets of values, of the records' own choice:
+            the type of the values of those with intervals; empty for sets.
         as_written: sensitive columns whose values count as they are written; those of the others
             count by what they mean.
     """
@@ -104,6 +106,7 @@ class Declared:
     synthesized: Synthesized | None = None
     harbor: Harbor | None = None
     as_written: tuple[str, ...] = ()
+    free: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def all_top(self) -> bool:

@@ -38,6 +38,7 @@ from dbdeid.engine.expressions import (
     not_null,
     not_same_value,
     null,
+    one_of,
     over,
     same_value,
     select,
@@ -48,6 +49,7 @@ from dbdeid.engine.expressions import (
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
+from dbdeid.verify.base import chosen_cells
 from dbdeid.verify.base.classes import STAR, as_text, companions, quoted
 from dbdeid.verify.base.declaration import Check, Declared
 from dbdeid.verify.base.floats import hides_bits, is_nan
@@ -360,6 +362,7 @@ def dictionary(
         wrong += _unlike_release(session, values, listed, declared)
         wrong += _told_by_data(session, listed, declared)
         wrong += _unlike_top(session, listed, declared)
+        wrong += chosen_cells.unlike(session, listed, declared)
         if hierarchies is not None:
             wrong += _unlike_hierarchies(session, listed, declared, hierarchies)
     return Check("dictionary", not wrong, "; ".join(wrong))
@@ -406,7 +409,8 @@ def _told_by_data(session: Session, listed: Relation, declared: Declared) -> Ite
     open_ends = all_of(is_null(column("lower")), is_null(column("upper")))
     star = column("released_value").eq(literal(STAR))
     telling = {
-        "leaves": not_null(column("leaves")),
+        # members of a set are read in its label, too
+        "leaves": all_of(not_null(column("leaves")), not_(_chosen(declared))),
         "bounds of '*'": all_of(star, column("level") > 0, not_(open_ends)),
     }
     public = {"leaves": declared.domains, "bounds of '*'": declared.domains + declared.limited}
@@ -417,6 +421,15 @@ def _told_by_data(session: Session, listed: Relation, declared: Declared) -> Ite
         names = [name for name in own if name not in public[what]]
         if names:
             yield f"lists {what} of {quoted(names)}, whose domain is not declared"
+
+
+def _chosen(declared: Declared, table: str = "") -> Expr:
+    """Whether an entry is of an interval or a set of the records' own choice."""
+    names = [literal(name) for name in declared.free]
+    if not names:
+        return literal(False)
+    level = column("level", table).eq(literal(chosen_cells.LEVEL))
+    return all_of(level, one_of(column("column", table), names))
 
 
 def _unlike_top(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
@@ -460,7 +473,7 @@ def _unlike_hierarchies(
         select(column("column", "d"), count_rows())
         .from_(listed.aliased("d"))
         .join(hierarchies.aliased("h"), on=all_of(*same), join_type="anti")
-        .where(below)
+        .where(all_of(below, not_(_chosen(declared, "d"))))
         .group_by(column("column", "d"))
         .order_by(column("column", "d"))
     )

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dbdeid.engine.expressions import column, literal, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session
+from dbdeid.verify.base.chosen_cells import LEVEL, read
 from dbdeid.verify.base.classes import STAR
 from dbdeid.verify.base.declaration import Check, Declared
 from dbdeid.verify.hierarchies.levels import Ladder, Misfit, Rule, Rung, ladder
@@ -61,6 +62,8 @@ def rebuilt(
         if not rule.listed:
             continue
         expected = _expected(own, with_null, mixing=declared.local)
+        if rule.kind == "free":
+            expected |= _chosen(listed.get(rule.name, ()), declared.free.get(rule.name, ""))
         other = _unlike(listed.get(rule.name, ()), expected)
         if other:
             wrong.append(f"{rule.name!r}: {_told(other)}{_why(rule)}")
@@ -163,6 +166,18 @@ def _expected(
             found[number, shown] = (rung.lower, rung.upper, told)
         if with_null:
             found.setdefault((number, STAR if number == top else None), (None, None, None))
+    return found
+
+
+def _chosen(
+    entries: Sequence[tuple[int, str | None, _Entry]], kind: str
+) -> dict[tuple[int, str | None], _Entry]:
+    """What the labels of intervals and sets say that the dictionary lists."""
+    found: dict[tuple[int, str | None], _Entry] = {}
+    for level, label, _ in entries:
+        own = None if label is None or level != LEVEL else read(label, kind)
+        if own is not None:
+            found[level, label] = (own.lower, own.upper, own.leaves)
     return found
 
 

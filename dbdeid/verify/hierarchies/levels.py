@@ -33,7 +33,8 @@ class Rule:
         family: of its type in the source.
         measured: whether its values have bounds.
         kind: what the declaration is of; `rows` are those of a file or a table, and `neighbours`
-            the values of an ordered domain, which a policy merges.
+            the values of an ordered domain, which a policy merges; `free`: nothing between values
+            and `*`.
         rows: each leaf and its labels, lowest first.
         groups: of each level, the labels and what they hold on the level below.
         widths: of intervals.
@@ -56,7 +57,15 @@ class Rule:
     family: str
     measured: bool
     kind: Literal[
-        "suppress", "prefix", "codes", "rows", "groups", "intervals", "dates", "neighbours"
+        "suppress",
+        "prefix",
+        "codes",
+        "rows",
+        "groups",
+        "intervals",
+        "dates",
+        "neighbours",
+        "free",
     ]
     rows: Sequence[Sequence[str]] = ()
     groups: Sequence[Mapping[str, Sequence[str]]] = ()
@@ -156,7 +165,22 @@ def _listed(session: Session, rule: Rule, values: Sequence[str]) -> Ladder:
         ),
         _labelled(leaves, [STAR] * len(leaves), number if public else None),
     ]
+    if rule.kind == "free" and (ends := _limits(rule, number)) is not None:
+        levels[-1] = dict.fromkeys(leaves, Rung(STAR, *ends))
     return Ladder(tuple(levels), frozenset(leaves) if public else None)
+
+
+def _limits(rule: Rule, number: Mapping[str, Number]) -> tuple[str, str] | None:
+    """The bounds of `*` where a column is limited, and no value is outside of its limits."""
+    low, high, values = rule.lower, rule.upper, [*number.values()]
+    if isinstance(low, Fraction) and isinstance(high, Fraction):
+        inside = all(isinstance(n, Fraction) and low <= n < high for n in values)
+        return _inside(low, high, rule.family == "integer") if inside else None
+    if isinstance(low, date) and isinstance(high, date):
+        timed = rule.family == "timestamp"
+        inside = all(isinstance(n, datetime) and low <= n.date() < high for n in values)
+        return (_first(low, timed), _last(high, timed)) if inside else None
+    return None
 
 
 def _rows(rule: Rule, values: Sequence[str]) -> list[Sequence[str]]:
@@ -166,6 +190,8 @@ def _rows(rule: Rule, values: Sequence[str]) -> list[Sequence[str]]:
             return list(rule.rows)
         case "groups":
             return _grouped(rule.groups)
+        case "free":
+            return [[leaf, leaf] for leaf in leaves]
         case "prefix":
             return [
                 [leaf, *(leaf[:n] + "*" * (len(leaf) - n) for n in rule.lengths)] for leaf in leaves
@@ -178,6 +204,8 @@ def _rows(rule: Rule, values: Sequence[str]) -> list[Sequence[str]]:
 
 def _between(rule: Rule) -> int:
     """Levels between the values and `*`, where no value tells."""
+    if rule.kind == "free":
+        return 1
     return shelf.CODES[rule.codes].height if rule.codes else len(rule.lengths)
 
 

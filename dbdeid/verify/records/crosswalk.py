@@ -7,7 +7,7 @@ only as far as it is proven here:
 - counted over the released records it is the source, quasi-identifiers and other columns;
 - counted over the source it is the release;
 - each released value of a quasi-identifier is what the hierarchy shows of the source's value, at
-  the level at which the dictionary lists it.
+  the level at which the dictionary lists it; or it is an interval or a set that has the value.
 
 Then there is a one-to-one assignment of released records to those of the source. All three are
 linear in the records.
@@ -39,16 +39,19 @@ from dbdeid.engine.expressions import (
     same_value,
     select,
     sum_of,
+    union_all,
 )
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
 from dbdeid.engine.sqltext import step
 from dbdeid.verify.base import hygiene
+from dbdeid.verify.base.chosen_cells import held
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Declared, Promise
 from dbdeid.verify.base.generalization import as_written, names_of, renamed
 from dbdeid.verify.base.places import known_places
 
+CHOSEN = "verify_chosen"
 SOURCE, RECORD, RECORDS, SUBJECT = "source", "record", "records", "subject"
 
 
@@ -235,21 +238,45 @@ def _unmapped(
         assert known is not None
         for i, name in enumerate(declared.quasi_identifiers):
             alias = f"p{i}"
-            shown = _shown(known, name, dictionary)
+            own = _places(session, known, declared, crosswalk, name, i, places[name])
+            shown = _shown(own, name, dictionary)
             same = all_of(
                 same_value(cell(SOURCE, i), column("value", alias)),
                 same_value(cell(RECORD, places[name]), column("shown", alias)),
             )
             query = query.join(shown.subquery(alias), on=same, join_type="left")
             lost.append(is_null(column("known", alias)))
-        return int(session.row(query.where(any_of(*lost)))[0]) if lost else 0
+        try:
+            return int(session.row(query.where(any_of(*lost)))[0]) if lost else 0
+        finally:
+            for i in range(len(declared.free) and len(declared.quasi_identifiers)):
+                session.drop_temp(f"{CHOSEN}_{i}")
 
 
-def _shown(places: Relation, name: str, dictionary: Relation | None) -> Select:
+def _places(
+    session: Session,
+    known: Relation,
+    declared: Declared,
+    crosswalk: Relation,
+    name: str,
+    number: int,
+    place: int,
+) -> Select:
+    """What a hierarchy, or an interval or a set of the records' own choice, shows of values."""
+    told = select(*map(column, ("value", "shown", "level"))).from_(known.table)
+    told = told.where(column("name").eq(literal(name)))
+    if name not in declared.free:
+        return told
+    pairs = select(aliased(cell(SOURCE, number), "value"), aliased(cell(RECORD, place), "shown"))
+    pairs = pairs.distinct().from_(crosswalk.table)
+    chosen = held(session, f"{CHOSEN}_{number}", pairs, declared.free[name])
+    return select("*").from_(union_all(told, chosen).subquery("told"))
+
+
+def _shown(places: Select, name: str, dictionary: Relation | None) -> Select:
     """What may be shown of each value of a quasi-identifier."""
     query = select(column("value", "p"), column("shown", "p"), aliased(literal(True), "known"))
-    query = query.distinct().from_(places.aliased("p"))
-    query = query.where(column("name", "p").eq(literal(name)))
+    query = query.distinct().from_(places.subquery("p"))
     if dictionary is None or not hygiene.readable(dictionary):
         return query
     listed = all_of(
