@@ -177,7 +177,7 @@ def _rows(rule: Rule, values: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _between(rule: Rule) -> int:
-    """Levels between the values and `*`, where no value tells."""
+    """The number of levels between the values and `*`, where no value shows it."""
     return shelf.CODES[rule.codes].height if rule.codes else len(rule.lengths)
 
 
