@@ -199,7 +199,7 @@ _DEEP = 8
 
 
 def _exhausted(error: BaseException) -> tuple[str, str] | None:
-    """What there was not enough of, and how that was met, as far as the error tells."""
+    """The resource that ran out, and the sign of it in the error; None: the error shows none."""
     if isinstance(error, OSError) and error.errno in _ERRNO:
         return _ERRNO[error.errno], error.strerror or type(error).__name__
     text = str(error).lower()
@@ -224,7 +224,7 @@ _LEAST = 2**30  # bytes of addresses
 
 
 def failure_of(error: DbdeidError | OSError) -> Failure:
-    """An error as it is told to a user."""
+    """An error as a user sees it: message, exit code, examples and mistakes."""
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         hint = "check the path, who may read and write there, and that the disk has room"

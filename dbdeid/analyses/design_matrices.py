@@ -64,7 +64,7 @@ class Frozen:
         return tuple(f"{variable.text}: {level}" for level in shown)
 
     def shown(self, variable: Variable, number: int) -> str:
-        """A level as it may be told."""
+        """The label of a level, or `value 1`, `value 2`, … where the variable hides its values."""
         return f"value {number + 1}" if variable.hidden else self.levels[number]
 
 

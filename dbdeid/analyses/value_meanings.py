@@ -147,14 +147,14 @@ def meanings(
 
 
 class _Leaves:
-    """The leaves below the labels of a hierarchy, read when one is asked for."""
+    """The leaves below the labels of a hierarchy, read on first use."""
 
     def __init__(self, session: Session, source: Column, hierarchies: Relation | None) -> None:
         self._session, self._source, self._hierarchies = session, source, hierarchies
         self._known: dict[tuple[int, str], list[str]] | None = None
 
     def of(self, level: int, value: str) -> tuple[str | None, ...]:
-        """Those of a released value, which may tell its level where levels mix."""
+        """The leaves of a released value, whose label may end in its level (`@2`) if levels mix."""
         if self._known is None:
             self._known = self._read()
         plain = value.removesuffix(f"@{level}")

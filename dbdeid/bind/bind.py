@@ -113,7 +113,7 @@ def _path(file: SpecFile) -> Path | None:
 
 
 def _may_be_told(file: SpecFile, found: Sequence[Column]) -> bool:
-    """Whether the names of the source may be told: those of a text file may be cells.
+    """Whether the source's column names may be shown: those of a text file may be cells.
 
     Raises:
         DataError: a text file that is no table.
@@ -304,7 +304,7 @@ def _bounds_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mis
 
 
 def _partition_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mistake]:
-    """Columns that tell in which file of a folder a record is, and cannot."""
+    """Mistakes of `partition_by`: columns that cannot divide a release into files."""
     wanted = file.spec.output.partition_by
     released = {c.name.lower(): c.name for c in columns if c.released_type is not None}
     for name in wanted:

@@ -108,7 +108,7 @@ NO_YEAR = 2200  # dates from then on stand for none
 
 
 def first_years(columns: Sequence[Column], spans: Mapping[str, Span]) -> dict[str, int]:
-    """The first year that columns of dates may tell: who was born earlier is 90 at the newest date.
+    """The first year that columns of dates may show: who was born earlier is 90 at the newest date.
 
     Any column of dates may be of births. One that does not reach so far back, and is not by its
     name, has none. The newest date is one of an event, where there are any.
@@ -210,7 +210,7 @@ def lowest(column: Column, hierarchy: HierarchySpec) -> int | None:
 
 
 def _late_enough(column: Column, lower: Fraction | date | str | None) -> bool:
-    """Whether all dates that may tell an age over 89 lie before the lower limit of a hierarchy."""
+    """Whether all dates that may show an age over 89 lie before the lower limit of a hierarchy."""
     if lower is None or isinstance(lower, str):
         return not column.birth and column.first_year is None
     year = lower.year if isinstance(lower, date) else lower

@@ -141,7 +141,7 @@ def attached_table(file: SpecFile, session: Session, name: str) -> Relation:
 
 
 def attached_place(file: SpecFile, name: str) -> tuple[Database, str | None, str]:
-    """The attached database that a table is named in, its schema where it is told, and its name."""
+    """The attached database of a table, its schema where one is given, and its name."""
     alias = file.spec.attached_as(name)
     assert alias is not None
     parts = table_parts(name)

@@ -169,7 +169,7 @@ class _Open:
 
 
 def _whose(bound: Bound, session: Session, deciding: OpenDecisions) -> Mistake | None:
-    """Whether a person has several records, asked with what repeats; None where nothing does."""
+    """The question whether a person has several records, with what repeats; None: nothing does."""
     found = [(r.name, f"{r.values:,} values in {r.records:,} records") for r in deciding.repeating]
     if bound.spec.asks_subject:
         found += repeating(bound, session)

@@ -1,4 +1,4 @@
-"""The frontier of policies: computed, kept as private tables, drawn as a page, and told."""
+"""The frontier of policies: computed, kept as private tables, drawn as a page, and described."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ def _about(proposal: Proposal, proposals: Proposals) -> str:
 
 
 def _missing(found: DetectedColumn, *, told: bool) -> str:
-    """That a text stands for a missing value; `told`: as a quasi-identifier's, it may be shown."""
+    """The note that a text stands for a missing value; `told`: whether the text may be shown."""
     text = repr(found.placeholder or "an empty text") if told else "one of its texts, as '?' is,"
     return f"{text} seems to mean missing: NULLIF in `source: {{sql: …}}` makes it NULL"
 
@@ -324,7 +324,7 @@ ACCEPTED = (
 
 
 def _repeating(proposals: Proposals) -> Iterator[str]:
-    """Where no column tells whose record it is: what repeats, and what to do."""
+    """The question whose the records are, where no column says so: what repeats, and what to do."""
     if proposals.subjects:
         return
     yield "Can a person have more than one row? If so, name the column that tells whose row it is:"

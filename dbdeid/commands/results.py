@@ -1,4 +1,4 @@
-"""What is told of a spec, a search, a frontier, a release: as JSON shows it, and as notebooks do.
+"""The results of check, search, frontier, evaluate and verify, as JSON and notebooks show them.
 
 Dicts, but for an evaluation and a verification, which have attributes.
 """

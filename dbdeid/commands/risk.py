@@ -163,7 +163,7 @@ def _require_possible(asked: RiskQuestion) -> None:
 
 
 def _bound(asked: RiskQuestion, table: Relation, *, named: bool) -> RiskQuestion:
-    """What is asked for, with every column as the table spells it."""
+    """The question with every column spelled as in the table."""
     counting, weight = asked.counting, asked.weight
     qis = _found(table, asked.quasi_identifiers, named)
     sensitive = _found(table, asked.sensitive, named)

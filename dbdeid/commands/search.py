@@ -454,7 +454,7 @@ def _neighbours(problem: Problem, node: Node | None) -> list[Neighbour]:
 
 
 def _points(problem: Problem, found: Found) -> list[Point]:
-    """Checked transformations to be drawn: of many only every n-th, and all that stand out."""
+    """Checked transformations to plot: of many only every n-th, and all that stand out."""
     node, names = found.node, [a.name for a in problem.lattice.attributes]
     stride = max(1, math.ceil(len(found.explored) / DRAWN))
     best = math.inf

@@ -58,7 +58,7 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The column of the source that tells whose record it is, and where its number is staged."""
+    """The subject column of the source, which says whose each record is, and its staged number."""
 
     column: Column
     staged: str

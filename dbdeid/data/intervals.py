@@ -269,7 +269,7 @@ def _loss(cell: Cell, span: Fraction, unit: Fraction) -> float:
 
 
 def fractional(number: Fraction) -> str:
-    """A bound of values that need not be whole numbers, which it tells: 20.0, 0.25.
+    """Write a bound of values that need not be whole numbers, with a decimal point: 20.0, 0.25.
 
     >>> fractional(Fraction(1, 4)), fractional(Fraction(20))
     ('0.25', '20.0')

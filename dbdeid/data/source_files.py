@@ -89,7 +89,7 @@ def reading(reader: FileReader, files: Sequence[Path | str], *, typed: bool = Tr
 
 @contextmanager
 def reading_source(path: Path | None = None) -> Iterator[None]:
-    """What the engine refuses of the source, told as such; of a file, what is wrong in it.
+    """Turn errors of reading the source into a DataError; of a file, with what is wrong in it.
 
     Raises:
         DataError: in place of an error of the engine.

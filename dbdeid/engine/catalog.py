@@ -311,7 +311,7 @@ class Book:
         return next((e for e in of_release if _state(e, withdrawn) == "published"), None)
 
     def _of(self, release: str) -> Iterator[Entry]:
-        """The runs of a release, newest first; each is read when it is asked for."""
+        """The runs of a release, newest first, each read only when it is needed."""
         return map(_entry, self._rows(_of_release(release)))
 
     def entries(self) -> Sequence[Entry]:

@@ -13,7 +13,7 @@ from dbdeid.engine.session import Session, Settings, Table
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """One macro as its file tells it.
+    """One macro as its file describes it.
 
     Attributes:
         name: without the schema.

@@ -6,7 +6,7 @@ from dbdeid.errors import DataError, DbdeidError
 
 
 class EngineError(DbdeidError):
-    """The engine refused a statement. Its kind is told, and its text where it quotes no cell.
+    """The engine refused a statement: its kind, and its text only where that quotes no cell.
 
     Attributes:
         kind: of the error, as the engine names it.

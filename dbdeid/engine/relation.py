@@ -25,7 +25,7 @@ class Column:
 
     @property
     def shown_type(self) -> str:
-        """The type as it may be told: the members of an ENUM are values of the column.
+        """The type as it may be shown, without the members of an ENUM: they are values.
 
         >>> Column("kin", "STRUCT(a ENUM('Ann', 'O''Hara'), b INTEGER)").shown_type
         'STRUCT(a ENUM, b INTEGER)'
@@ -78,7 +78,7 @@ class Relation:
         return table_named(self.name, self.schema, self.catalog)
 
     def aliased(self, name: str) -> Expr:
-        """The relation in FROM, under a name that columns are told apart by: `… AS "s"`."""
+        """The relation in FROM, under an alias that qualifies its columns: `… AS "s"`."""
         return aliased(self.table, name)
 
     @property

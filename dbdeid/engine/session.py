@@ -173,13 +173,13 @@ class Session(Steps, Protocol):
         """A table as an Arrow table."""
 
     def batches(self, query: Query) -> pa.RecordBatchReader:
-        """The rows of a query as Arrow batches, in its order, read while they are asked for."""
+        """The rows of a query as Arrow batches, in its order, read as they are consumed."""
 
     def frame(self, relation: Relation) -> pd.DataFrame:
         """A table as a pandas frame."""
 
     def fill(self, step: Step) -> int:
-        """Run a step into its temporary table and tell how many rows came out."""
+        """Run a step into its temporary table and return the number of its rows."""
 
     def interrupt(self) -> None:
         """Stop the statement that another thread runs here, which ends it with an interrupt."""
@@ -321,7 +321,7 @@ class Session(Steps, Protocol):
         """Whether an attached database is of another program, and may change at any time."""
 
     def attach_new(self, path: Path) -> str:
-        """Attach a file to be published, under a name that tells nothing, and give the name."""
+        """Attach a file to be published, under a name that reveals nothing, and return the name."""
 
     def detach(self, name: str) -> None:
         """Let go of an attached file; its content is then whole on disk."""

@@ -127,7 +127,7 @@ def metrics_of(found: Suspected | None) -> dict[str, float]:
 
 
 def bound(padded: Padded, found: Suspected | None) -> float:
-    """The prosecutor risk to be told: the method's own, or what was measured where that is more."""
+    """The prosecutor risk to report: the method's own, or the measured one where that is larger."""
     risk = padded.risk
     return risk if found is None else max(risk, found.success, found.surest)
 

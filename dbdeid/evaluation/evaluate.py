@@ -54,7 +54,7 @@ def evaluate_workload(
 
 
 def _real(session: Session, target: Answerable) -> int:
-    """How many records of a release are real; all, where nobody is told which are not."""
+    """How many records of a release are real; all, where the release does not say which are not."""
     number: Expr = count_rows()
     if target.weight is not None:
         number = sum_of(column(target.weight))

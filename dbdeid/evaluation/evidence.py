@@ -98,7 +98,7 @@ class Evidence(Protocol):
 
     @property
     def told(self) -> Mapping[str, MutualInformation]:
-        """What the classes tell of each sensitive column that can be compared."""
+        """The mutual information of the classes with each sensitive column that can be compared."""
 
     def numbers(self) -> Relation | None:
         """The columns of the source that are released as numbers, staged; None without any."""
@@ -330,7 +330,7 @@ class RunEvidence:
 
     @cached_property
     def told(self) -> dict[str, MutualInformation]:
-        """What the classes tell of each sensitive column."""
+        """The mutual information of the classes with each sensitive column."""
         return {
             name: mutual_information(
                 self.session,

@@ -66,7 +66,7 @@ class MeasuredTable:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All that is measured of a release; it tells of the source: private.
+    """All that is measured of a release. Private: it reveals facts about the source.
 
     Attributes:
         table: its classes, and what was lost.
@@ -119,7 +119,7 @@ def of_release(
 
 
 def of_view(prepared: Prepared, written: Written, session: Session) -> Measured:
-    """Measure a preview, which is asked nothing and not held against its source."""
+    """Measure a preview: no query is run on it, and it is not compared with its source."""
     return _measured(RunEvidence(prepared, written, session), None, None, Fidelity({}, ()))
 
 
@@ -202,7 +202,7 @@ def _of_classes(of: RunEvidence) -> MeasuredTable:
 
 
 def _in_order(metrics: Mapping[str, float], asked: Sequence[str]) -> dict[str, float]:
-    """The metrics that were asked for; those of a column follow their name after a dot."""
+    """The requested metrics, in the order of `METRICS`; columns follow the name after a dot."""
     kind = {name: name.partition(".")[0] for name in metrics}
     return {name: metrics[name] for m in METRICS if m in asked for name in kind if kind[name] == m}
 

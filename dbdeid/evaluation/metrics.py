@@ -31,7 +31,7 @@ Figures: TypeAlias = Mapping[str, float]
 
 
 def measured(of: RunEvidence, asked: Collection[str]) -> dict[str, float]:
-    """The metrics that are asked for, by name; those of columns as `<name>.<columns>`.
+    """The requested metrics by name; those of columns as `<name>.<columns>`.
 
     Those that compare a release with its source column by column are measured by `fidelity`.
     """

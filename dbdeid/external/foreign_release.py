@@ -333,14 +333,14 @@ def _declares(file: SpecFile, name: str) -> bool:
 
 
 def _may_be_told(file: SpecFile, found: _Fetched) -> bool:
-    """Whether the names of the released table may be told: those of a text file may be cells."""
+    """Whether the released table's column names may be shown: those of a text file may be cells."""
     return not found.as_text or told_names(found.table.names, list(_declared(file)))
 
 
 def _require_roles(
     file: SpecFile, found: _Fetched, besides: frozenset[str] | set[str] = frozenset()
 ) -> None:
-    """Refuse released columns without a role; of those of the original `bind` tells."""
+    """Refuse released columns without a role; `bind` reports those of the original."""
     names = [
         c.name
         for c in found.columns

@@ -42,7 +42,7 @@ def evaluate(
     database: Path | None = None,
     settings: Settings | None = None,
 ) -> tuple[Evaluated, list[str]]:
-    """Utility of a release made elsewhere, and the metrics asked for that it does not tell.
+    """The utility of a release made elsewhere, and the requested metrics that it does not allow.
 
     Raises:
         DataError: the original is not at hand, or the spec does not fit.
@@ -59,7 +59,7 @@ def evaluate(
 
 
 def _unmeasured(found: Foreign, measured: Mapping[str, float]) -> list[str]:
-    """What the spec asks for by name, and the tables do not tell."""
+    """The metrics that the spec names and that could not be measured on the tables."""
     asked = found.bound.spec.evaluate.metrics or ()
     return sorted({*asked} - {name.partition(".")[0] for name in measured})
 
@@ -223,7 +223,7 @@ class ForeignEvidence:
 
     @cached_property
     def told(self) -> dict[str, MutualInformation]:
-        """What classes tell of the sensitive columns that the original has too."""
+        """The mutual information of classes with each sensitive column that the original has."""
         found = self.found
         names = [c.name for c in found.bound.quasi_identifiers if c.name in found.compared]
         own = [name for name in self.sensitive if name in found.compared]
@@ -251,7 +251,7 @@ class ForeignEvidence:
 def _metrics(
     found: Foreign, asked: Collection[str], compared: Mapping[str, float]
 ) -> dict[str, float]:
-    """The metrics that are asked for, of those that a release made elsewhere has."""
+    """The requested metrics, of those that a release made elsewhere has."""
     of, measured = ForeignEvidence(found), dict[str, float]()
     kind = {name: name.partition(".")[0] for name in compared}
     for name in metrics_of("external"):

@@ -50,7 +50,7 @@ def places(
 
 
 def labels(session: Session, source: Query, columns: Sequence[Explained]) -> Relation:
-    """What released values stand for that no reader is told, by the values of the original.
+    """The values of the original below each released value that nothing explains to a reader.
 
     A temporary table with `hierarchy` (the column), `level`, `value` and `label`.
     """

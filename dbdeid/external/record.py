@@ -1,4 +1,4 @@
-"""The report of a release made elsewhere: what its tables tell, without an earlier run."""
+"""The report of a release made elsewhere, from its tables, without an earlier run."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from dbdeid.prepare.hierarchies import calendar_of, leaf_rows, rank, scale_of, w
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What one released value stands for; with neither leaves nor bounds that is not told.
+    """What one released value stands for; unknown where it has neither leaves nor bounds.
 
     Attributes:
         level: 0 of a value that stands for itself, else the lowest that the label has.
@@ -89,7 +89,7 @@ class Explained:
 
     @property
     def untold(self) -> int:
-        """How many values stand for others that are not told."""
+        """How many values stand for others that are neither listed nor bounded."""
         return sum(not meaning.told for meaning in self.values.values())
 
     @property

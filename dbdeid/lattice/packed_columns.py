@@ -89,7 +89,7 @@ class Lookup:
 
     @cached_property
     def member(self) -> Ints:
-        """A code in each group; few lookups are asked for it."""
+        """A code in each group; few lookups need it."""
         return outer_sum(self.members)
 
     @property

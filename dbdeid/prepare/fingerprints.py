@@ -133,7 +133,7 @@ class SourceChange:
 
 
 def source_change(record: ReleaseRecord, bound: Bound, session: Session) -> SourceChange | None:
-    """How the source differs from what a run was made of; None where nothing tells that it does.
+    """How the source differs from what a run was made of; None where nothing shows a difference.
 
     Other versions of the engine hash otherwise, and then only the number of rows tells.
     """

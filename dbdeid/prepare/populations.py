@@ -136,7 +136,7 @@ class _Described:
 
 
 def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Iterator[_Described]:
-    """The populations whose columns fit; what is wrong with others is told."""
+    """The populations whose columns fit; what is wrong with others is added to `mistakes`."""
     named: dict[str, tuple[str | int, ...]] = {}
     people = bound.spec.method.people
     if people is not None:

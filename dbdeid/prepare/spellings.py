@@ -112,7 +112,7 @@ def _read(session: Session, rows: Relation, name: str) -> tuple[list[str], Seque
 
 
 def _require_uncounted(bound: Bound, name: str, number: int) -> None:
-    """No model counts a column whose counterfeit values are drawn as they are written."""
+    """Refuse a model that counts a column whose counterfeit values are drawn by their spelling."""
     if not any(name in target for target in targets(bound.models)):
         return
     mistake = bound.file.mistake(

@@ -11,7 +11,7 @@ from dbdeid.profiling import column_names
 
 
 def repeating(bound: Bound, session: Steps) -> Iterator[tuple[str, str]]:
-    """Identifiers that several rows of the source share, unless that is settled; and how often.
+    """Identifiers that several rows share, and how often; none where the spec has decided that.
 
     A dropped column is one by its name. Where every row has a number of a person, that tells whose
     it is, and names are shared by chance.

@@ -286,7 +286,7 @@ def of_event(name: str) -> bool:
 
 
 def of_records(name: str) -> bool:
-    """Whether a name numbers records or kinds of things: the count of values tells which."""
+    """Whether a name numbers records or kinds of things: the count of values shows which."""
     return says("number", name) or says("given", name)
 
 

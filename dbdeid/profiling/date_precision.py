@@ -45,7 +45,7 @@ Times = NDArray[np.float64]
 def finer_than_month(
     session: Session, table: Relation, found: Sequence[DetectedColumn], seen: Look
 ) -> dict[str, str]:
-    """Why columns tell the day, or nearly, of an event, by name, as clauses without any value.
+    """Why columns reveal the day, or nearly, of an event: clauses by column name, without values.
 
     Dates, times, texts and numbers of dates, seconds and days since some day, years with decimals.
 

@@ -94,12 +94,12 @@ class DetectedColumn:
 
     @property
     def repeats(self) -> bool:
-        """It tells whose record it is, and several records share a value."""
+        """Whether it is of an identifying kind, and several records share a value."""
         return self.kind in IDENTIFYING and 0 < self.distinct < self.known
 
     @property
     def years(self) -> bool:
-        """It holds ages as numbers of years, as far as its numbers and its name tell."""
+        """Whether it holds ages as numbers of years, judged by its numbers and its name."""
         return self.kind == "age" and _years(self.name, self.low, self.high)
 
     @property
@@ -180,7 +180,7 @@ def unique_by(found: DetectedColumn, subject: DetectedColumn) -> DetectedColumn:
 
 
 def subject_of(found: Sequence[DetectedColumn]) -> DetectedColumn | None:
-    """The column that most likely tells whose record a record is, and does so for every record.
+    """The column that most likely says whose each record is, and does so for every record.
 
     None where a number of persons is another one in every record: there each is a person's.
     """
@@ -188,7 +188,7 @@ def subject_of(found: Sequence[DetectedColumn]) -> DetectedColumn | None:
 
 
 def subject_candidates(found: Sequence[DetectedColumn]) -> tuple[DetectedColumn, ...]:
-    """All columns that may tell whose record a record is, the surest first.
+    """All columns that may say whose each record is, the surest first.
 
     They are identifiers by their name or shape, and never amounts. Where there are several that do
     not determine each other, only the owner of the data knows.

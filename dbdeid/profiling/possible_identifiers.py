@@ -222,7 +222,7 @@ def _shaped(seen: Shares, of_person: bool) -> tuple[Kind, str] | None:
 
 
 def _unknown(found: DetectedColumn, seen: Shares) -> bool:
-    """Whether neither the name nor the values of a column tell what its many words are."""
+    """Whether neither the name nor the values of a column show what its many words are."""
     various = found.kind == "text" and seen["texts"] > FEW_VALUES and seen["words"] >= MOST
     return various and names.says_nothing(found.name)
 

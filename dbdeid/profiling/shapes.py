@@ -198,7 +198,7 @@ class Seen:
 
 @contextmanager
 def seen_once(session: Session, table: Relation) -> Iterator[Seen | None]:
-    """The values of all columns that are looked at, staged for as long as it is asked."""
+    """The values of all columns that are looked at, staged until the context ends."""
     some = [c for c in table.columns if c.family in NUMBERING or c.family not in NOT_LOOKED_AT]
     if not some:
         yield None
@@ -214,7 +214,7 @@ def seen_once(session: Session, table: Relation) -> Iterator[Seen | None]:
 def staged(
     session: Session, table: Relation, some: Sequence[Column], seen: Seen | None = None
 ) -> Iterator[Relation]:
-    """Values of columns as text, in one table for as long as it is asked.
+    """Values of columns as text, in one table until the context ends.
 
     The engine would look for the shapes of each column apart, were they one statement with this.
 

@@ -88,7 +88,7 @@ class Project:
 
     @property
     def trials_file(self) -> Path:
-        """Where the results of the last trials are: they tell nothing of what is published."""
+        """Where the results of the last trials are; they say nothing about what is published."""
         return self.file.place("results") / "trial_results.json"
 
     @property

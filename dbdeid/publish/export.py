@@ -77,7 +77,7 @@ def write(
 def at_hand(
     session: Session, stage: Stage, finals: Sequence[Path], released: Relation
 ) -> Path | None:
-    """Write the release as a Parquet file where both it and a database are asked for.
+    """Write the release as a Parquet file where both it and a database are to be exported.
 
     The rows of the database are then read from there, and not written once more to be passed on.
 

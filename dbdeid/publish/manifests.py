@@ -130,7 +130,7 @@ class Manifest:
 
     @property
     def digests(self) -> Mapping[str, frozenset[str]] | None:
-        """SHA-256 of the files of each table; None where the manifest tells none."""
+        """SHA-256 of the files of each table; None where the manifest lists none."""
         if (files := self.files) is None:
             return None
         names = {table: self.beside(table) for table in ("dictionary", "catalog")}
@@ -249,7 +249,7 @@ def _is_bound(column: Column, leveled: Mapping[str, object]) -> bool:
 
 
 def _model(told: Mapping[str, object]) -> Model | None:
-    """A declared model; None where the public is not told enough of it to measure it."""
+    """A declared model; None where too little of it is published to measure it."""
     kind = MODELS.get(str(told.get("model")))
     if kind is None:
         return None

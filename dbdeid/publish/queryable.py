@@ -134,7 +134,7 @@ def names_of_source(spec: ReleaseSpec) -> tuple[str, ...]:
 
 
 def _asked(found: BoundColumn, released: Relation, *, masked: bool) -> Column:
-    """A column with the type in which questions are asked of it."""
+    """A column with the type that queries use."""
     written = released.find(found.name)
     if masked and found.spec.role == "quasi_identifier" and written is not None:
         return written  # the mean of whole numbers is none
@@ -142,7 +142,7 @@ def _asked(found: BoundColumn, released: Relation, *, masked: bool) -> Column:
 
 
 def asked_as(source: Column) -> Column:
-    """A column with the type in which its own values are asked for: moments are those of UTC."""
+    """A column with the type that queries of its own values use: moments are those of UTC."""
     utc = source.type == "TIMESTAMP WITH TIME ZONE"
     return Column(source.name, "TIMESTAMP") if utc else source
 

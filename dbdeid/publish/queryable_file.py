@@ -114,7 +114,7 @@ class OpenFile:
         return QueryableFile(target, tuple(held.views), (*notes, *_notes(held, target)))
 
     def target(self, release: str) -> Answerable:
-        """What can be asked of one of its releases, by its own name."""
+        """One of its releases to query, by its own name."""
         return self._target(next(h for h in self._releases if h.release.name == release))
 
     def _meant(self, text: str) -> tuple[_Held, tuple[str, ...], list[str]]:
@@ -353,7 +353,7 @@ def _typed_by_cells(session: Session, text: Relation, names: Sequence[str]) -> d
 
 
 def _typed_by_dictionary(session: Session, dictionary: Relation) -> dict[str, str]:
-    """The type of each column that a dictionary explains, as its texts tell."""
+    """The type of each column that a dictionary explains, inferred from its texts."""
     texts = step("publish/dictionary_texts", {"dictionary": dictionary})
     found = _types(session, texts, measured=True)
     return {name: found.get(name, TEXT) for name in _explained(session, dictionary)}

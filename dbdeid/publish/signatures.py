@@ -326,7 +326,7 @@ def _manifest_in(folder: Path) -> Path:
 
 
 def _require_only(path: Path, signature: Path, manifest: Manifest) -> None:
-    """A folder that holds what its manifest tells, to the byte, and nothing else.
+    """Refuse a folder that does not hold exactly the files of its manifest, to the byte.
 
     Raises:
         DataError: a file is missing, or there is another one.

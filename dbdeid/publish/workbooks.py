@@ -194,7 +194,7 @@ def _refused_exact(text: str) -> str:
 
 
 def _refusing(type_: str) -> Callable[[str], str]:
-    """What tells why Excel would not give a value of a type back; nothing where it would."""
+    """The check why Excel would not give a value of a type back; it says nothing where it would."""
     if type_ in ("FLOAT", "DOUBLE"):
         return _refused_float
     checks: dict[Kind, Callable[[str], str]] = {

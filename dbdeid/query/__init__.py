@@ -1,1 +1,1 @@
-"""What can be asked of a release: analyst SQL rewritten onto it."""
+"""Querying a release: analyst SQL is rewritten onto it."""

@@ -144,7 +144,7 @@ def content_of(written: Digests | None, declared: Declared) -> Content | None:
 
 
 def _padding(padded: Padded, learned: Suspected | None) -> Padding:
-    """What is known of the padding, and the risk that is told."""
+    """What is known of the padding, and the risk to report."""
     return Padding.told_by(padded).model_copy(
         update={
             "learned": Learned.told_by(learned) if learned else None,

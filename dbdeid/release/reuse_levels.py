@@ -64,7 +64,7 @@ def require_same_labels(work: Workplace, prepared: Prepared, last: Entry) -> Non
 
 @contextmanager
 def still_holding(last: Entry | None) -> Iterator[None]:
-    """What does not hold of reused levels, told as such.
+    """Turn a failure of reused levels into an error that names them.
 
     Raises:
         Unsatisfiable: the transformation no longer satisfies the models within the limits.

@@ -28,7 +28,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a page is told beside the record.
+    """What a page needs beside the record.
 
     Attributes:
         files: SHA-256 of each file of the release by name; empty where there is none.

@@ -119,7 +119,7 @@ def _told(frontier: Mapping[str, Any], singles: Singles) -> Mapping[str, object]
 
 
 class _Texts:
-    """Numbers texts in the order in which they are first asked for."""
+    """Numbers texts in the order of their first use."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}

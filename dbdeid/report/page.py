@@ -377,7 +377,7 @@ def _losses(record: Shown) -> list[tuple[str, float]]:
 
 
 def _untold_losses(record: Shown) -> list[str]:
-    """Quasi-identifiers that are part of a mean loss, and of which alone it is not told."""
+    """Quasi-identifiers whose own loss is not shown, though they are part of the mean loss."""
     if record.loss is None:
         return []
     told = {name for name, _ in _losses(record)}
@@ -415,7 +415,7 @@ def _failing_first(checks: Sequence[_Checked]) -> list[_Checked]:
 
 
 def _frontier(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The frontier that a policy was chosen from, drawn, and the policy."""
+    """The chart of the frontier that a policy was chosen from, and the policy."""
     point = chosen(found)
     assert point is not None
     columns = [

@@ -51,7 +51,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the page tells of a release from its record; that of one that was never run is empty."""
+    """What the page shows of a release from its record; empty for one that was never run."""
 
     models: Sequence[str] = ()
     beside: str | None = None
@@ -63,7 +63,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the page: `of` is what only the owner is told of."""
+    """A row of the page: `of` is for the owner only."""
 
     release: str
     page: str | None
@@ -103,7 +103,7 @@ def render(releases: Sequence[Listed], audience: Audience) -> str:
 
 
 def _public(release: Listed) -> Row | None:
-    """Nothing but what the public page of the release tells; None where it has none."""
+    """Nothing but what the public page of the release shows; None where it has none."""
     if not release.verified or release.page is None or release.record is None:
         return None
     shown = public(release.record)

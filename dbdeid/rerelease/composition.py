@@ -143,7 +143,7 @@ def _paired(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.i
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """An earlier release that tells too much beside the others.
+    """An earlier release that reveals too much beside the others.
 
     Attributes:
         release: its name.
@@ -158,7 +158,7 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What a release and all earlier ones of its source tell together.
+    """What a release and all earlier ones of its source reveal together.
 
     Attributes:
         releases: earlier ones that are laid on each other and on this one.
@@ -191,7 +191,7 @@ class Together:
 
 
 def measured(laid: Sequence[Laid]) -> Together:
-    """What releases tell together, of each way in which they tell records apart.
+    """What releases reveal together, for each way in which they tell records apart.
 
     Returns:
         The finding without sensitive values, and without what would have to be withdrawn.
@@ -265,7 +265,7 @@ def fewest(
 
 
 def words(found: Together | None) -> tuple[str, ...]:
-    """What is told of all releases together, where there is more than one earlier."""
+    """The notes on all releases together, where there is more than one earlier."""
     if found is None or found.releases < 2:
         return ()
     parts = []

@@ -386,7 +386,7 @@ def _same(texts: Sequence[Expr]) -> Expr:
 
 
 def key_of(known: Known, table: str) -> Expr:
-    """A number of what tells a record apart, within one run."""
+    """A number for the values that distinguish a record, within one run."""
     return _same(_texts(known.record, table))
 
 

@@ -66,7 +66,7 @@ def exposed(
     levels: Node,
     before: int,
 ) -> Exposed | None:
-    """Count what a full-domain release with counterfeit records tells beside an earlier one.
+    """Count what a full-domain release with counterfeit records exposes beside an earlier one.
 
     Of the earlier release the book keeps digests of rows. They are found again by the labels that
     the source has on its levels.

@@ -1,4 +1,4 @@
-"""Joint classes of two releases: what is found in them, and how it is told.
+"""Joint classes of two releases: what is found in them, and the notes on it.
 
 Whoever has two releases and knows the quasi-identifiers of a person looks only at the records that
 fit in both. The people whom one release shows in one class and the other in one class are a *joint
@@ -30,7 +30,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a release tells together with an earlier one.
+    """What a release reveals together with an earlier one.
 
     Attributes:
         release: name of the earlier release.
@@ -92,7 +92,7 @@ class Compared:
 def measured(
     before: NDArray[np.int64], now: NDArray[np.int64], people: NDArray[np.int64], called: Compared
 ) -> Compared:
-    """A comparison with what the sizes of joint classes tell.
+    """A comparison, completed by what the sizes of joint classes show.
 
     Args:
         before: class in the earlier release, -1: not shown (shape: joint classes).
@@ -168,7 +168,7 @@ def differences(
 
 
 def words(found: Sequence[Compared]) -> tuple[str, ...]:
-    """What is told of the comparisons that are not safe.
+    """The notes on the comparisons that are not safe.
 
     A line for each; of those that could not be made one for each reason, with the newest release.
     """

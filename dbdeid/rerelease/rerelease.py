@@ -74,7 +74,7 @@ class Rerelease:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What is told of it."""
+        """The notes on it."""
         return (*words(self.found), *composition.words(self.together))
 
     @property
@@ -126,7 +126,7 @@ def compare(work: Workplace, prepared: Prepared, written: Written) -> Rerelease 
 
 
 def forgotten(work: Workplace) -> tuple[str, ...]:
-    """What is told of a release that leaves as files alone: no later one is held against it."""
+    """The note on a release that leaves as files alone: no later one is compared with it."""
     if not (work.passing and (work.places.exports or work.places.tables)):
         return ()
     return (
@@ -136,7 +136,7 @@ def forgotten(work: Workplace) -> tuple[str, ...]:
 
 
 def require_memory(work: Workplace, file: SpecFile) -> None:
-    """Refuse `rerelease: strict` where no book would tell what was released before.
+    """Refuse `rerelease: strict` where no book would remember what was released before.
 
     Raises:
         SpecError: the release leaves as files alone, and is forgotten when they are written.
@@ -348,7 +348,7 @@ class _Now:
         return self._overlays[known]
 
     def _drawn(self, called: Compared, one: Earlier) -> Compared:
-        """The same with what draws of other records, or anew of the same, tell."""
+        """The comparison with what draws of other records, or new draws of the same, reveal."""
         assert one.kept is not None
         exposed, counterfeits = 0, 0
         rows = None
@@ -377,7 +377,7 @@ class _Now:
         )
 
     def _exposed(self, one: Earlier, rows: Relation) -> Exposed | None:
-        """How many counterfeit records the two expose together, where their levels tell."""
+        """How many counterfeit records the two expose together; None: levels do not show it."""
         assert one.kept is not None
         names = [q.name for q in self._prepared.quasi_identifiers]
         levels = one.entry.transformation
@@ -414,7 +414,7 @@ class _Now:
         return replace(found, values=values)
 
     def _together(self, laid: Mapping[Known, Laid]) -> Together | None:
-        """What all of them tell, without what would have to be withdrawn."""
+        """What all of them reveal together, without what would have to be withdrawn."""
         if not laid:
             return None
         values: dict[str, int] = {}
@@ -479,7 +479,7 @@ class _Now:
         return bool(one.kept.columns == names and one.entry.transformation == levels)
 
     def _drawn_alike(self, one: Earlier) -> bool:
-        """Whether the same records would be drawn of the same source."""
+        """Whether the same records would be drawn from the same source."""
         bound, record = self._prepared.bound, one.record
         drawing = self._prepared.parameters.drawing
         models = tuple(plain({"model": m.model, **m.declared}) for m in bound.models)

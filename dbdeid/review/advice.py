@@ -139,7 +139,7 @@ class Advised:
 
 @dataclass(frozen=True, slots=True)
 class Consultation:
-    """What is told of the quasi-identifiers of a source.
+    """The advice on the quasi-identifiers of a source.
 
     Attributes:
         uniqueness: what makes records unique.

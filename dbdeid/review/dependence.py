@@ -1,4 +1,4 @@
-"""What released columns tell of sensitive ones, and sensitive values that models say little of.
+"""What released columns reveal of sensitive ones, and sensitive values that models leave open.
 
 The declared models limit what a class tells. They look neither at other columns that leave, nor at
 how frequent a value is in the whole table, nor at how near numbers lie to each other. What is found
@@ -301,7 +301,7 @@ def _determines(
 
 
 def _others_determine(pairs: Sequence[tuple[str, str]]) -> str:
-    """That more columns do so than are told of one by one."""
+    """The sentence on further columns that do so, beyond those described one by one."""
     listed = ", ".join(f"{name} ({target})" for name, target in pairs)
     return f"so do, of the sensitive columns in brackets: {listed}"
 

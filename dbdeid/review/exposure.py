@@ -262,7 +262,7 @@ def _judged(bound: Bound, c: BoundColumn) -> bool:
 
 
 def _looked_at(prepared: Prepared, session: Session) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Columns whose values would leave and look like direct identifiers, or tell days; why.
+    """Columns whose values would leave and look like direct identifiers, or reveal days; why.
 
     Those of a quasi-identifier whose hierarchy lists them leave in the dictionary, whatever the
     table shows. Towns look like families there, and single words say nothing.

@@ -85,7 +85,7 @@ def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
 
 
 def require_of_columns(bound: Bound, steps: Steps) -> None:
-    """Check the answers to what can be asked before anything is counted or staged.
+    """Check the answers to questions that arise before anything is counted or staged.
 
     Args:
         bound: the whole specification.
@@ -378,7 +378,7 @@ def repeated(prepared: Prepared, last: Entry | None) -> Iterator[str]:
 
 
 def linked(prepared: Prepared, counted: Relation, session: Session) -> Iterator[str]:
-    """What a pseudonym tells beyond the classes it links: how many records a subject has in each.
+    """What a pseudonym reveals beyond the classes it links: how many records a subject has in each.
 
     Args:
         prepared: the prepared spec.

@@ -471,7 +471,7 @@ class _Trial:
         return float(np.mean(errors))
 
     def _chances(self, attribute: int, chosen: NDArray[np.bool_]) -> Floats:
-        """Of each level and value code, which share of its group's values is asked for."""
+        """The share of chosen values in the group of each value code, at each level."""
         found = []
         for groups in self.lattice.attributes[attribute].groups:
             inside, all_ = np.bincount(groups, chosen), np.bincount(groups)

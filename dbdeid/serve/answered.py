@@ -1,4 +1,4 @@
-"""What a client is told of a statement: rows, that it is done, or why it is not."""
+"""The answer to a client's statement: rows, that it is done, or why it is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbdeid.serve.types import Type
 
 
 class Refused(Exception):
-    """What a client is told of a statement that is not carried out.
+    """A statement that is not carried out, and the reason for the client.
 
     Attributes:
         code: its SQLSTATE.

@@ -115,7 +115,7 @@ class Client:
     _asked: threading.Lock = field(default_factory=threading.Lock)
 
     def cancel(self) -> None:
-        """Stop what this client has asked and is not answered yet; other threads call it."""
+        """Stop the statement of this client that is not answered yet; other threads call it."""
         with self._asked:
             self._stopped = True
             if self._interrupt is not None:
@@ -302,7 +302,7 @@ class Client:
                 timer.cancel()
 
     def _watch(self, answered: threading.Event) -> None:
-        """Stop what is asked where nobody waits for the answer any more."""
+        """Stop the statement where nobody waits for the answer any more."""
         while not answered.wait(_GLANCE):
             if self.gone():
                 self.cancel()

@@ -1,4 +1,4 @@
-"""What clients of PostgreSQL are told of the tables that they may ask: a catalog without any rows
+"""The catalog that clients of PostgreSQL see of the tables that they may query, without any rows
 of a release, in a database of its own that reads no file.
 """
 
@@ -24,7 +24,7 @@ _FIRST = 16_384  # PostgreSQL's first number for what users make
 
 @dataclass(frozen=True, slots=True)
 class ServedTable:
-    """A table that can be asked.
+    """A table that can be queried.
 
     Attributes:
         name: under which it is asked.

@@ -344,7 +344,7 @@ class Conversation:
 
 
 def refusal(refused: Refused, severity: str = "ERROR") -> bytes:
-    """The message that tells a client why not."""
+    """The error message that gives a client the reason of a refusal."""
     fields = {"S": severity, "V": severity, "C": refused.code, "M": refused.message}
     place = {"P": str(refused.position)} if refused.position else {}
     return messages.error({**fields, "H": refused.hint, **place})

@@ -244,7 +244,7 @@ def sasl_final(said: str) -> bytes:
 
 
 def parameter(name: str, value: str) -> bytes:
-    """A setting of which clients are told."""
+    """The message that reports a setting to a client (ParameterStatus)."""
     return message(b"S", text(name) + text(value))
 
 

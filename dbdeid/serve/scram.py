@@ -56,7 +56,7 @@ class Exchange:
         self._nonce = self._first = self._answer = ""
 
     def challenge(self, first: str) -> str:
-        """What a client is told after its first message.
+        """The server's answer to a client's first message.
 
         Raises:
             WrongPassword: that is no first message.
@@ -72,7 +72,7 @@ class Exchange:
         return self._answer
 
     def proof(self, final: str) -> str:
-        """What a client is told after its proof: that the server knows the password, too.
+        """The server's answer to a client's proof: that it knows the password, too.
 
         Raises:
             WrongPassword: it proves nothing.

@@ -151,7 +151,7 @@ def _opened(
 
 
 def _table(place: Place, source: str | None = None) -> ServedTable:
-    """A release as clients are told of it, under its own name or that of its source."""
+    """A release as clients see it, under its own name or that of its source."""
     told = "may be generalized: what is asked of it has bounds"
     comments = dict.fromkeys(place.release.quasi_identifiers(place.name), told)
     untold = (

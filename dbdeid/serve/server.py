@@ -128,7 +128,7 @@ class Server(socketserver.ThreadingTCPServer):
 
     @contextmanager
     def client(self, role: str, *, bounds: bool) -> Iterator[tuple[Client, int]]:
-        """A client, and the secret by which it can cancel what it asked.
+        """A client, and the secret by which it can cancel its statement.
 
         Raises:
             Refused: there are too many.
@@ -163,14 +163,14 @@ class Server(socketserver.ThreadingTCPServer):
                 self._connections -= 1
 
     def cancel(self, process: int, secret: int) -> None:
-        """Stop what a client has asked, if it is known."""
+        """Stop the statement of a client, if the client is known."""
         with self._lock:
             client = self._clients.get((process, secret))
         if client is not None:
             client.cancel()
 
     def stop(self) -> None:
-        """Stop what is asked, and hang up."""
+        """Stop all statements, and hang up."""
         with self._lock:
             clients = list(self._clients.values())
         for client in clients:
@@ -288,7 +288,7 @@ class _Handler(socketserver.StreamRequestHandler):
     def _welcome(
         self, writer: BinaryIO, client: Client, secret: int, options: dict[str, str]
     ) -> None:
-        """Take the options of the client, and tell it that it can ask.
+        """Read the options of the client, and confirm that it can send queries.
 
         Raises:
             Refused: there is no such database, or a setting cannot be.

@@ -82,7 +82,7 @@ class ClientSettings:
 
     @property
     def told(self) -> Iterator[tuple[str, str]]:
-        """The settings that a client is told of."""
+        """The settings that are reported to a client."""
         return ((name, self._values[name]) for name in _TOLD)
 
     @property
@@ -100,7 +100,7 @@ class ClientSettings:
         return self._values.get(known)
 
     def set(self, name: str, value: str) -> tuple[str, str] | None:
-        """Change a setting; what the client is to be told, if it is.
+        """Change a setting; return what to report to the client, if anything.
 
         Raises:
             DataError: it cannot be changed, or not to that.
@@ -130,7 +130,7 @@ class ClientSettings:
         return (known, value) if known in _TOLD else None
 
     def reset(self, name: str | None) -> Iterator[tuple[str, str]]:
-        """Change a setting, or all, to what it was at first; what the client is to be told."""
+        """Reset a setting, or all, to the initial value; yield what to report to the client."""
         first = initial(bounds=self.bounds)
         for known in [self._named(name)] if name is not None else list(self._values):
             if known not in first:

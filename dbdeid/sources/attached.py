@@ -63,7 +63,7 @@ class Database:
 
     @property
     def place(self) -> str:
-        """What tells it from others, to be kept before the names of its tables: the path of a file
+        """The key that distinguishes it, kept before the names of its tables: the path of a file
         and `|`, or after that the address of a server, without user and password."""
         if self.path is not None:
             return f"{self.path.resolve()}|"

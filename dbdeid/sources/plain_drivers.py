@@ -262,7 +262,7 @@ def mysql_table(
 
 
 def _whole(name: str, kind: str) -> Expr:
-    """A column with all of its digits: the server tells six of a FLOAT, and all of a product."""
+    """A column with all of its digits: the server gives six of a FLOAT, and all of a product."""
     value = column(name)
     return aliased(value * literal(1.0), name) if kind == "FLOAT" else value
 

@@ -107,7 +107,7 @@ def _require_names(names: Sequence[str]) -> None:
 
 
 def without_cells(error: BaseException, told: DataError) -> DataError:
-    """The error that is told; that of a library loses its text, for Python carries it along."""
+    """The error to raise; that of a library loses its text, for Python carries it along."""
     error.args = (type(error).__name__,)
     return told
 

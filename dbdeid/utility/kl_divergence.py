@@ -36,7 +36,7 @@ METRIC = Metric(
 def kl_divergence(
     session: Session, tuples: Query, classes: SizedClasses, source_rows: int
 ) -> float:
-    """The divergence in nats, 0 where the release tells all.
+    """The divergence in nats, 0 where the release preserves the distribution.
 
     Args:
         session: where the tables are.

@@ -178,7 +178,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class ModelComparison:
-    """One model on the original and on the release. It tells of the original: private.
+    """One model on the original and on the release. Private: it reveals facts about the original.
 
     Attributes:
         kind: of model.
@@ -299,7 +299,7 @@ def fit_original(design: Design) -> Fit:
 
 
 def fit(design: Design) -> Fit:
-    """The coefficients that the records tell, the intercept first; None for the others.
+    """The coefficients that the records determine, the intercept first; None for the others.
 
     A coefficient is not told when its column is a combination of those before it, or when the
     likelihood grows without end as it does (separation).

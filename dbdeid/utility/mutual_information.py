@@ -1,4 +1,4 @@
-"""What the classes of a written table tell of a sensitive column, in bits.
+"""What the classes of a written table reveal of a sensitive column, in bits.
 
 Mutual information I(class; S) = H(S) - H(S | class) over all records of the source; NULL is a
 value, and what was removed is one class. Three numbers follow:
@@ -71,7 +71,7 @@ DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class MutualInformation:
-    """What classes tell of a sensitive column.
+    """What classes reveal of a sensitive column.
 
     Attributes:
         entropy: bits of the column, H(S).
@@ -95,7 +95,7 @@ class MutualInformation:
 
     @property
     def gain(self) -> float:
-        """The share of the column's entropy that the release tells, in [0, 1]."""
+        """The share of the column's entropy that the release reveals, in [0, 1]."""
         return min(self.release / self.entropy, 1.0) if self.entropy else 0.0
 
 
@@ -109,7 +109,7 @@ def mutual_information(
     tuples: Query | None = None,
     classes: Query | None = None,
 ) -> MutualInformation:
-    """What the quasi-identifiers tell of a sensitive column before and after.
+    """What the quasi-identifiers reveal of a sensitive column, in the source and in the release.
 
     Args:
         session: where the tables are.

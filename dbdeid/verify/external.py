@@ -1,4 +1,4 @@
-"""Verification of a release made elsewhere: what its table, and its original, can tell.
+"""Verification of a release made elsewhere: what its table, and its original, can show.
 
 - every declared privacy model over the released quasi-identifiers; one that compares with the
   original fails where that is not at hand;
@@ -162,7 +162,7 @@ def _models(
 
 
 def _records(session: Session, table: Relation, declared: Declared) -> Promise:
-    """No more records than the original has; how many are missing is told, nobody limited it."""
+    """No more records than the original has; the missing are reported, without a limit."""
     count = select(count_rows()).from_(table.table)
     released, whole = int(session.row(count)[0]), declared.source_rows
     missing = max(whole - released, 0)

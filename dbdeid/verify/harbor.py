@@ -63,7 +63,7 @@ def _values(session: Session, table: Relation, name: str) -> list[str]:
 
 
 def ages(labels: Sequence[str]) -> int:
-    """How many labels of ages tell more than the rule allows, or are no ages.
+    """How many labels of ages reveal more than the rule allows, or are no ages.
 
     >>> ages(["34", "[35, 36)", "80-89", ">= 90"]), ages(["[80-90)", "[90-100)"]), ages(["93"])
     (0, 0, 1)
@@ -104,7 +104,7 @@ def _dates(labels: Sequence[str]) -> int:
 
 
 def _before(label: str, first: int) -> bool:
-    """Whether a year, or all of a decade, lies before the first that may be told.
+    """Whether a year, or all of a decade, lies before the first that may be shown.
 
     >>> _before("1931", 1936), _before("1930s", 1936), _before("< 1936-01-01", 1936)
     (True, False, False)

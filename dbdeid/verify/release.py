@@ -418,7 +418,7 @@ def _bare(
     *,
     named: bool = True,
 ) -> Verification:
-    """The same of a table; `named`: its names may be told, as those of a CSV file may not."""
+    """The same of a table; `named`: its names may be shown, as those of a CSV file may not."""
     written = _described(session, table)
     for name in (*quasi_identifiers, counting.subject):
         if name is not None and written.find(name) is None:

@@ -1,4 +1,4 @@
-"""The promises of a release whose subjects are counted, which its own columns do not tell.
+"""The promises of a release whose subjects are counted, which its own columns do not show.
 
 The source is generalized once more and says whose records each released class holds. Where no
 pseudonym is released, a class must be released with all its records or not at all: then its

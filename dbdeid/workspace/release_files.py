@@ -125,7 +125,7 @@ def require_lasting(file: SpecFile, label: str, database: Path | None, *, hint: 
 
 
 def _identity(path: Path) -> tuple[int, int] | Path:
-    """What tells files apart, however they are spelled or linked."""
+    """The identity of a file, however its path is spelled or linked."""
     try:
         found = path.stat()
     except OSError:

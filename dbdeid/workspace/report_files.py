@@ -67,7 +67,7 @@ def _is_manifest(path: Path) -> bool:
 
 
 def place_of(file: SpecFile, page: Path | bool, database: Path | None, what: str) -> Path | None:
-    """Where the page of a command is drawn: at a path, or beside the spec, named for what it is.
+    """Where the page of a command goes: to a path, or beside the spec, named for what it is.
 
     Args:
         file: the spec.

@@ -112,7 +112,7 @@ class Answers:
         return transpiled(unplaced(plan.query), dialect)
 
     def target(self, release: str | None) -> Answerable:
-        """What can be asked of a release; of the only one where none is named.
+        """The release that a query goes to: the named one, or the only one where none is named.
 
         Raises:
             DataError: there is no such release, or there are several.

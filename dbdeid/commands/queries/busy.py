@@ -1,4 +1,4 @@
-"""A release whose database another process has open, asked in a file that was written of it."""
+"""Query a release whose database another process has open, through a file written of it."""
 
 from __future__ import annotations
 

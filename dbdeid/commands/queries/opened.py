@@ -162,7 +162,7 @@ def opened(
 
 
 def _owned(path: Path, session: Session) -> bool:
-    """Whether a file is a database of an owner, of which no spec tells what may leave."""
+    """Whether a file is an owner's own database, without a spec that says what may be released."""
     return path.suffix.lower() in DATABASES and not session.is_release()
 
 
@@ -243,7 +243,7 @@ def databases_of(folder: Path) -> list[Path]:
 
 
 def _exported(source: Source) -> Path | None:
-    """The file that is asked, if it is no spec."""
+    """The exported file to query; None where the source is a spec."""
     if isinstance(source, Mapping) or (isinstance(source, str) and "\n" in source):
         return None
     path = Path(source)
@@ -262,7 +262,7 @@ def _specs(source: Source) -> Iterator[Path]:
 
 
 def _read_of(file: SpecFile, database: Path | None) -> Iterator[Path]:
-    """The files that are read where a release is asked by its spec, there or not."""
+    """The files that are read to query a release by its spec, whether they exist or not."""
     found = places(file, database)
     yield from inputs(file, found)
     for place in (found, found.published):
@@ -302,7 +302,7 @@ def _same_source(file: SpecFile, session: Session) -> Callable[[], bool]:
 def _of_file(
     file: OpenFile, watched: Watched, notes: tuple[str, ...] = (), *, lasting: bool = True
 ) -> Opened:
-    """What an exported file holds; its name in FROM tells which release a question means.
+    """An exported file, opened; the name in FROM says which of its releases a query means.
 
     Args:
         file: the file.
@@ -352,7 +352,7 @@ def _of_spec(found: Existing, watched: Watched) -> Opened:
 
 
 def _of_foreign(found: Foreign, watched: Watched) -> Opened:
-    """A release made elsewhere; how many records were suppressed, only the original tells."""
+    """A release made elsewhere; only its original shows how many records were suppressed."""
     notes = ["made elsewhere: bounds are as good as its dictionary; `dbdeid verify` looks at both"]
     if not found.truthful:
         notes = ["no bounds: the records are declared untruthful"]

@@ -1,4 +1,4 @@
-"""Asking a release one question: it is opened, asked, and closed again."""
+"""Answer one query of a release: open it, run the query, close it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The domains of the columns that any release of a spec can be asked for."""
+"""The domains of the columns that queries of any release of a spec can use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_CODES = 100_000
 
 
 class _LeftOut(Exception):
-    """Why a column is not drawn from."""
+    """A column is left out of the random queries, for this reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -65,7 +65,7 @@ def _secret(key: str) -> bool:
 
 
 def without_secret(address: str) -> str:
-    """An address that tells where a database is: without user, password and other options.
+    """An address reduced to the place of a database: without user, password and other options.
 
     Options may stand for parts of the place, too: they are told where those parts are.
 

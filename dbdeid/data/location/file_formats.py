@@ -59,7 +59,7 @@ def is_pattern(name: str | Path) -> bool:
 
 
 def ending_of(name: str | Path) -> str:
-    """The ending that tells the format of a file, in lower case; empty where none is known.
+    """The ending that marks the format of a file, in lower case; empty where none is known.
 
     >>> ending_of("Visits.CSV.gz")
     '.csv.gz'

@@ -21,7 +21,7 @@ _AREA, _DIGIT = re.compile(r"([0-9]{3})\*\*"), re.compile(r"([0-9])\*{4}")
 
 @cache
 def named_areas() -> frozenset[str]:
-    """The areas that may be told: more than 20,000 people by the census of 2010, and not among
+    """The areas that may be shown: more than 20,000 people by the census of 2010, and not among
     those that were small by that of 2000."""
     return frozenset(
         row["zip3"]

@@ -120,7 +120,7 @@ def _results(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[Table
 
 
 def _told(error: duckdb.Error) -> str:
-    """The text of an error of our own functions and macros, else what is safe to tell."""
+    """The text of an error of our own functions and macros, else what is safe to show."""
     text = str(error)
     ours = re.search(r"dbdeid\.errors\.\w+: (.*)|(?:\w+Error): (.*)", text, re.DOTALL)
     if "while executing the UDF" in text and ours:

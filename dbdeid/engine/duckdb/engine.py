@@ -14,7 +14,7 @@ from dbdeid.errors import DataError
 
 
 class DuckDB:
-    """See `engine.engine.Engine`; macros and scripts are loaded when they are asked for."""
+    """See `engine.engine.Engine`; macros and scripts are loaded when they are needed."""
 
     def open(
         self,

@@ -191,7 +191,7 @@ def definitions(catalog: str, private: bool = True) -> Iterator[str]:
 
 
 def _comment(macro: Macro, catalog: str | None) -> str:
-    """The statement after which `duckdb_functions()` tells what a macro is for, and each parameter.
+    """The statement after which `duckdb_functions()` describes a macro and each parameter.
 
     Args:
         macro: one that is there.

@@ -123,7 +123,7 @@ class Statements:
         return self.temp(step.name)
 
     def fill(self, step: Step) -> int:
-        """Run a step into its temporary table and tell how many rows came out."""
+        """Run a step into its temporary table and return the number of its rows."""
         return int(self.row(step.statement)[0])
 
     def interrupt(self) -> None:
@@ -199,7 +199,7 @@ class Statements:
             return rows.to_arrow_table()
 
     def batches(self, query: exp.Query) -> pa.RecordBatchReader:
-        """The rows of a query as Arrow batches, in its order, read while they are asked for."""
+        """The rows of a query as Arrow batches, in its order, read as they are consumed."""
         with no_cells():
             return self._cursor.sql(sql(query)).to_arrow_reader()
 

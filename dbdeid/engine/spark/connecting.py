@@ -11,7 +11,7 @@ from dbdeid.errors import DataError, MissingExtra
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """A session at an address, which may hold a token and is not told.
+    """A session at an address, which no message quotes because it may hold a token.
 
     Raises:
         DataError: it is no address, or nobody answers there.

@@ -1,4 +1,4 @@
-"""A membership attack on synthetic records: what they tell of who was in the data.
+"""A membership attack on synthetic records: what they reveal of who was in the data.
 
 Records are synthesized from a random half, the members; the other half are others of the same kind,
 of whom the synthetic records know nothing. An attacker takes a person for a member who is near to a
@@ -95,7 +95,7 @@ def trial(
 
 
 def half(strata: Ints, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Half of each stratum, drawn; the smaller one where its number is odd."""
+    """Mark a random half of each stratum; the smaller half where its number is odd."""
     order = np.lexsort((rng.random(len(strata)), strata))
     sizes = np.bincount(strata)
     places = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

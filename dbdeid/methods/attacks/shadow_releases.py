@@ -221,7 +221,7 @@ def loneliness(records: Records) -> Floats:
 
 
 def statistics(records: Records, synthetic: Condensed, people: Ints, k: int) -> Floats:
-    """What a release tells of people: the larger, the more it looks as if they were in it.
+    """Statistics of people: the larger, the more a release looks as if they were in its data.
 
     Of the synthetic records of a person's stratum: how near the nearest is; how many are near, by
     two Gaussian kernels; how usual each of the person's values is among the k nearest, as among
@@ -263,7 +263,7 @@ def statistics(records: Records, synthetic: Condensed, people: Ints, k: int) -> 
 
 
 def _window(known: Floats, asked: Floats, size: int) -> Ints:
-    """(t, size) the places of those nearest in rank to each asked number."""
+    """(t, size) the places of the known numbers that are nearest in rank to each asked one."""
     order = np.argsort(known, kind="stable")
     first = np.searchsorted(known[order], asked) - size // 2
     places: Ints = np.clip(first, 0, len(known) - size)[:, None] + np.arange(size)
@@ -289,7 +289,7 @@ def _usual(
 
 
 def _strata(asked: Ints, known: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Of each stratum the places of those asked, and those known."""
+    """The places of each stratum in `asked`, and its places in `known`."""
     for stratum in np.unique(asked):
         yield np.flatnonzero(asked == stratum), np.flatnonzero(known == stratum)
 

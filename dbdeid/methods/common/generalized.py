@@ -91,7 +91,7 @@ def released_names(
 
 
 def in_order(rows: Expr, names: Sequence[str]) -> Select:
-    """Rows sorted by all of their released values, so that their order tells nothing else."""
+    """Rows sorted by all of their released values, so that their order reveals nothing else."""
     columns = [column(name) for name in names]
     order = [ascending(c.copy()) for c in columns]
     return select(*columns).from_(rows).order_by(*order)
@@ -124,7 +124,7 @@ def kept_rows(
 def _generalized(
     number: int, quasi_identifier: QuasiIdentifier, level: int, kept: Expr | None
 ) -> list[Expr]:
-    """The released value, and its bounds where they are asked for."""
+    """The released value, and its bounds where the column has them."""
     name = quasi_identifier.name
     label: Expr = column("label", f"l{number}")
     if level == 0:

@@ -1,4 +1,4 @@
-"""What every method is: how it plans a release, how it writes one, and what is asked of it else."""
+"""The interface of every method: how it plans a release, writes one, and what else it answers."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Method(ABC, Generic[Plan]):
         """The steps from the coded source to the release and the tables beside it."""
 
     def size(self, prepared: Prepared, session: Session) -> dict[str, int | None]:
-        """How much there is to choose from, as a check tells it."""
+        """How much there is to choose from, as a check reports it."""
         return {"lattice_size": lattice_of(prepared.quasi_identifiers).size}
 
     def try_values(self, prepared: Prepared, session: Session) -> None:

@@ -59,7 +59,7 @@ def domain_of(coding: Coding) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What is known of a release beyond what all have; a method with more to tell extends it."""
+    """What is known of a release beyond what all have; a method that knows more extends it."""
 
     @property
     def added(self) -> int:

@@ -9,5 +9,5 @@ SECRET = Relation("deid_secret", schema="main", catalog="temp")
 
 
 def upload_secret(session: Session, key: str) -> Relation:
-    """The key of all draws, in a table: a text of SQL would tell it."""
+    """Upload the key of all draws as a table: the text of a statement would reveal it."""
     return session.upload(SECRET.name, {"key": [key]})

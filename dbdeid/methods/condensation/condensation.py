@@ -207,7 +207,7 @@ def _combinations(codes: Codes, synthesis: Synthesis) -> Ints:
 
 
 def _large_enough(strata: Ints, synthesis: Synthesis) -> Ints:
-    """Strata of at least k records each; the smallest are joined where that was asked for."""
+    """Strata of at least k records each; with `small_strata: merge` the smallest are joined."""
     k, sizes = synthesis.recipe.k, np.bincount(strata)
     small = sizes < k
     if not small.any():
@@ -346,7 +346,7 @@ class CondensationMethod(Method[CondensationPlan]):
         return write(session, (), prepared.released, planned.plan, prepared.parameters)
 
     def steps(self, draft: Draft) -> Iterator[Step]:
-        """From the staged source to numbers, and from what is drawn outside the database back."""
+        """The steps from the staged source to numbers, and from drawn numbers back to values."""
         synthesis = synthesis_of(draft.parameters)
         columns = synthesis.columns
         named = (*synthesis.categorical, *synthesis.strata)
@@ -378,7 +378,7 @@ class CondensationMethod(Method[CondensationPlan]):
         return findings.notes(prepared, session)
 
     def told_by(self, outcome: Outcome) -> Iterator[str]:
-        """What these tell of who was in the data."""
+        """Warnings after the run: missed statistics, and what attacks on a trial revealed."""
         return findings.tried(outcome)
 
     def declared(self, plain: Declared, bound: Bound, details: Mapping[str, Any]) -> Declared:

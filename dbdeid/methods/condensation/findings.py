@@ -1,4 +1,4 @@
-"""Warnings of synthetic records: what must be answered before any is drawn, and what is told."""
+"""Warnings of synthetic records: those to answer before any is drawn, and notes for readers."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _uncalibrated(prepared: Prepared) -> Iterator[str]:
 
 
 def _membership(k: int, trial: Attempt, found: Shadowed) -> Iterator[str]:
-    """What can be told of who was in the data, by the strongest of the attacks."""
+    """The warning that the strongest of the attacks can tell who was in the data."""
     auc = max(trial.auc, found.everyone.auc)
     named = found.people_at_risk
     if auc <= MUCH_TOLD and not named:
@@ -159,7 +159,7 @@ def _membership(k: int, trial: Attempt, found: Shadowed) -> Iterator[str]:
 
 
 def tried(outcome: Outcome) -> Iterator[str]:
-    """What a trial found, or did not, of what synthetic records tell of who was in the data."""
+    """Warnings after the run: missed statistics, and what attacks on a trial revealed."""
     made = synthetic_of(outcome)
     if made is None:
         return

@@ -246,7 +246,7 @@ def _basis(design: Floats) -> Floats:
 
 
 def _newton(reduced: Floats, basis: Floats, derivatives: Derivatives) -> Fit:
-    """The maximum of a concave likelihood of orthonormal columns, told of those they stand for."""
+    """Maximize a concave likelihood on orthonormal columns; the fit is of the original columns."""
     found = np.zeros(basis.shape[1])
     score = reduced @ found
     height, slope, curvature = derivatives(score)

@@ -51,7 +51,7 @@ class Synthesis(Drawing):
 
 
 def options(bound: Bound) -> Synthesis:
-    """How the records of a bound spec are synthesized, defaults settled by the declared models."""
+    """How the records of a bound spec are synthesized, with defaults from the declared models."""
     method = declared_method(bound)
     k = method.k or bound.spec.smallest_class
     columns = {c.name.lower(): c for c in bound.released}
@@ -94,7 +94,7 @@ def _calibrates(bound: Bound, method: Condensation) -> bool:
 
 
 def _events(bound: Bound, columns: Mapping[str, BoundColumn]) -> Iterator[str]:
-    """The column that tells whether the event of the first Cox model came."""
+    """The event column of the first Cox model."""
     for model in bound.spec.evaluate.models:
         if isinstance(model, Cox):
             yield from _only(_columns_of(model.event, columns))

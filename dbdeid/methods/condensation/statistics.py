@@ -402,7 +402,7 @@ class _Builder:
 
 
 def _digest(values: Floats | Bools) -> bytes:
-    """What tells columns apart, without holding them twice."""
+    """A digest by which equal columns are recognized, without keeping them twice."""
     return blake2b(values.tobytes()).digest()
 
 
@@ -424,7 +424,7 @@ def _aim(
 
 
 class _Still:
-    """Tells the products that no swap inside a cluster changes."""
+    """Finds the products that no swap inside a cluster changes."""
 
     def __init__(
         self,

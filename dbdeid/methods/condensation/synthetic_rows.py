@@ -327,7 +327,7 @@ def upload(
 
 
 def synthetic_step(columns: Sequence[Column], categories: Sequence[bool], place: str) -> Step:
-    """What was drawn, as values of the columns."""
+    """The step that turns the drawn numbers into values of the columns."""
     placed = aliased(column("place", "drawn"), place)
     query = select(placed, aliased(column("cluster", "drawn"), cluster_in(place)))
     query = query.from_(DRAWN.aliased("drawn"))

@@ -410,7 +410,7 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
         return write(session, qis, prepared.released, planned.plan, parameters)
 
     def steps(self, draft: Draft) -> Iterator[Step]:
-        """The records, what classes lack, what is drawn for them, and the release of both."""
+        """The steps: real records, what classes lack, what is drawn for them, and the release."""
         parameters, padding = draft.parameters, padding_of(draft.parameters)
         names = Names(draft.quasi_identifiers, padding.sensitive, padding.others)
         uniform, made = padding.catalog == "paper", padded_rows.COUNTERFEITS
@@ -442,7 +442,7 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
             )
 
     def declared(self, plain: Declared, bound: Bound, details: Mapping[str, Any]) -> Declared:
-        """What the padding is held to; each record tells its class."""
+        """What the padding must keep; each record carries the number of its class."""
         padding = Promised(
             **{key: details[key] for key in _PROMISED},
             weights={c.name: c.spec.weight for c in bound.quasi_identifiers},

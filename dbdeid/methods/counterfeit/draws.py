@@ -167,7 +167,7 @@ class _Classes:
         return real, drawn
 
     def hold(self, conditions: Sequence[Sensitive]) -> bool:
-        """Whether every padded class holds what is asked of its values, wherever they stand now.
+        """Whether every padded class satisfies the conditions with its values as they stand now.
 
         What is not padded was looked at when the transformation was chosen.
         """
@@ -199,7 +199,7 @@ class _Classes:
 def _make(
     session: Session, names: Names, classes: _Classes, code: Ints, group: Ints, *, uniform: bool
 ) -> tuple[Relation, Relation]:
-    """Stage the counterfeit records with these values, and which classes the catalog tells of."""
+    """Stage the counterfeit records with these values, and the classes that the catalog lists."""
     class_ = classes.place_class + 1
     places = {"place": np.arange(1, len(class_) + 1), "class_id": class_, "code": code}
     session.upload(PLACED.name, places)

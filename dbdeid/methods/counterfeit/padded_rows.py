@@ -184,7 +184,7 @@ def member_steps(names: Names, k: int, size: int) -> tuple[Step, ...]:
 
 
 def drawing_steps(*, uniform: bool) -> tuple[Step, ...]:
-    """From what classes lack to the value drawn for each place."""
+    """The steps from what classes lack to the value drawn for each place."""
     tables = {"deficits": DEFICITS, "secret": SECRET}
     if uniform:
         return (

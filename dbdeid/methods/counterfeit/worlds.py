@@ -1,4 +1,4 @@
-"""What a small pool tells to who goes through all that can be: every way its catalog can be true.
+"""What a small pool reveals to an exhaustive attacker: every way its catalog can be true.
 
 Elsewhere each record of a value is suspected alike. Where few records are counterfeit, what is
 known of them together tells more: a padded class has fewer than k real records, at least one, and

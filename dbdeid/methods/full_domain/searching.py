@@ -97,7 +97,7 @@ def described(
 
 
 def is_blank(found: Found, lattice: Lattice) -> bool:
-    """Whether the time of a search was up before it found anything that tells records apart.
+    """Whether a search ran out of time before it found anything that tells records apart.
 
     Then every quasi-identifier is `*`, or at a level where all records have the same value.
     """

@@ -200,7 +200,7 @@ def _blocks(
     recoding: Recoding,
     settled: Callable[[int], None],
 ) -> Blocks:
-    """The blocks of the algorithm that is asked for; some records may have none yet."""
+    """The blocks of the chosen algorithm; some records may have none yet."""
     if recoding.engine == "sql":
         from dbdeid.methods.local_recoding import sql_dealing
 

@@ -61,7 +61,7 @@ class Levels:
 
     @property
     def all(self) -> range:
-        """Those that tell values apart."""
+        """The levels that tell values apart."""
         return range(self.height + 1)
 
     @property
@@ -120,7 +120,7 @@ class _Database:
         self.stages = layout.stages
 
     def promising(self, nodes: Sequence[Node], stage: Stage) -> Sequence[Node]:
-        """Those in which a class can give a block: asked at once, which takes less time."""
+        """The nodes in which a class can give a block, found in one query to save time."""
         if stage is not self._stage:
             self._upload(stage)
         levels = np.array(nodes) - self._least + 1

@@ -62,7 +62,7 @@ class Demand:
         return np.random.default_rng(int(self.key, 16))
 
     def gauge(self, cells: Cells) -> Gauge:
-        """What tells the risk and loss of a policy."""
+        """The gauge that measures the risk and loss of a policy."""
         return Gauge(cells, RISKS[self.risk], LOSSES[self.loss])
 
 

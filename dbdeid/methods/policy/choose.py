@@ -1,4 +1,4 @@
-"""The frontier of a prepared source, the choice of a policy from it, and how both are told."""
+"""The frontier of a prepared source, the choice of a policy from it, and the record of both."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def require_choice(prepared: Prepared) -> Choice:
 
 
 class _Judge:
-    """Tells whether the release of a policy holds the declared models."""
+    """Judges whether the release of a policy satisfies the declared models."""
 
     def __init__(self, prepared: Prepared, session: Session, found: Explored) -> None:
         self._prepared, self._found, self._session = prepared, found, session
@@ -287,7 +287,7 @@ class _Judge:
         return True
 
     def _possible(self, cells: Cells, bits: Bits) -> bool:
-        """What can be told of the cells alone, at little cost."""
+        """Whether a policy can satisfy the models, judged cheaply by its cells alone."""
         records, people = merged(cells, cells.space.groups(bits))
         if records.min() < self._prepared.parameters.k:
             return False
@@ -319,7 +319,7 @@ def decide(
 
 
 def searched(found: Explored, chosen: Chosen) -> JsonObject:
-    """How the policy of a release was found, as the record of a run tells it.
+    """How the policy of a release was found, for the record of a run.
 
     There are too many policies for their number to be told as a number.
     """

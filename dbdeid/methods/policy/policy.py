@@ -92,7 +92,7 @@ class PolicyMethod(Method[full_domain.FullDomainPlan]):
     def why_blank(
         self, prepared: Prepared, search: Mapping[str, Any], less: str
     ) -> tuple[str, str]:
-        """The policy is the one that was asked for."""
+        """Why a release is blank: the chosen policy merges all values; and what to choose."""
         return (
             "The policy that `choose` takes merges all values of each column into one interval",
             "Choose a point of the frontier that loses less: `dbdeid frontier` shows them",

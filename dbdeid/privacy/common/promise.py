@@ -1,4 +1,4 @@
-"""What every privacy model says of itself: its words, and what the public may be told of it."""
+"""What every privacy model says of itself: its words, and what may be published of it."""
 
 from __future__ import annotations
 

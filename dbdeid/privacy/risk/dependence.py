@@ -1,4 +1,4 @@
-"""What one column tells of another, held against what it would tell by chance.
+"""How much one column reveals of another, compared with what it would reveal by chance.
 
 The mutual information of two columns over the entropy of the second is the share of what there is
 to know of it that the first tells (normalised mutual information; Cover & Thomas 2006, chapter 2).
@@ -22,7 +22,7 @@ SEED = 20120524  # nothing secret is drawn
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """What a column tells of a sensitive one.
+    """How much a column reveals of a sensitive one.
 
     Attributes:
         told: share of the entropy of the sensitive column, in [0, 1].
@@ -41,7 +41,7 @@ class Dependence:
 def dependence(
     column: Ints, sensitive: Ints, people: Ints | None = None, draws: int = DRAWS
 ) -> Dependence | None:
-    """What a column tells of a sensitive one; None where that has one value only.
+    """How much a column reveals of a sensitive one; None where that has one value only.
 
     Args:
         column: the code of its value, of each record.

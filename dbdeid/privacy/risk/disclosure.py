@@ -1,4 +1,4 @@
-"""What a table tells about a sensitive column: the parameters it reaches of every diversity model.
+"""What a table reveals of a sensitive column: the parameters it reaches of each diversity model.
 
 Distinct, entropy and recursive l: Machanavajjhala et al. 2007. t: Li, Li & Venkatasubramanian 2007.
 α: Wong et al. 2006. β: Cao & Karras 2012. δ: Brickell & Shmatikov 2008.
@@ -113,7 +113,7 @@ def measure(
     *,
     ordered: bool = False,
 ) -> Disclosure:
-    """What a table tells about a sensitive column.
+    """Measure what a table reveals of a sensitive column.
 
     Args:
         session: where the table is; the steps leave temporary tables in it.

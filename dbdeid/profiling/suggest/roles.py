@@ -105,17 +105,17 @@ class Proposals:
 
     @property
     def subject(self) -> DetectedColumn | None:
-        """The column that tells whose record a record is; None: there is none, or several may."""
+        """The column that says whose each record is; None: there is none, or several may."""
         return self.subjects[0] if len(self.subjects) == 1 else None
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """The names of the columns whose role the owner is asked for."""
+        """The names of the columns whose role the owner must decide."""
         return tuple(p.found.name for p in self.columns if p.role == "undecided")
 
     @property
     def unexplained(self) -> tuple[str, ...]:
-        """The names of the columns whose reason the owner is asked for."""
+        """The names of the columns for which the owner must give a reason."""
         return tuple(p.found.name for p in self.columns if p.questions)
 
 

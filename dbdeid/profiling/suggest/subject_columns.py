@@ -16,7 +16,7 @@ _OTHERWISE: frozenset[Kind] = frozenset(("mail", "phone"))
 def candidates(
     session: Session, table: Relation, found: Sequence[DetectedColumn]
 ) -> tuple[DetectedColumn, ...]:
-    """The columns that may tell whose record a record is, the likeliest first.
+    """The columns that may say whose each record is, the likeliest first.
 
     Each is an identifier by its name or its shape, repeats, and has a value in every record. Of
     columns that number the same persons only one is listed.
@@ -31,7 +31,7 @@ def candidates(
 
 
 def same(session: Session, table: Relation, one: DetectedColumn, other: DetectedColumn) -> bool:
-    """Whether two columns tell the same apart: each value of one goes with one of the other."""
+    """Whether two columns number the same: each value of one goes with one of the other."""
     if one.distinct != other.distinct:
         return False
     pairs = select(column(one.name), column(other.name)).distinct().from_(table.table)

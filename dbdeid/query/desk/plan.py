@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def question(self) -> Question | None:
-        """The first that is asked; None where the query is run as it is written."""
+        """The first question; None where the query is run as it is written."""
         return next(iter(self.questions), None)
 
     @cached_property
@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def settled(self) -> bool:
-        """Whether all that is asked is known for certain, as far as the dictionary tells it."""
+        """Whether the whole answer is certain, as far as the dictionary shows."""
         return all(one.settled for one in self._doubts)
 
     @cached_property

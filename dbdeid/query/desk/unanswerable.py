@@ -1,4 +1,4 @@
-"""Questions that a release does not tell enough for, and what to ask instead."""
+"""Questions that a release cannot answer, and what to ask instead."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_CUTS = 4_000
 def refuse_unanswerable(
     session: Session, question: Question, target: Answerable, told: Dictionary | None = None
 ) -> None:
-    """Refuse a question that needs values which the dictionary does not tell.
+    """Refuse a question that needs values which the dictionary does not explain.
 
     Args:
         session: where the release is.

@@ -241,7 +241,7 @@ _ALSO = {
 
 
 def part(node: exp.Expr) -> tuple[str, exp.Expr]:
-    """Which part of which date a node tells.
+    """The part of a date that a node extracts, and the date.
 
     Raises:
         Unknown: another one than years to seconds.

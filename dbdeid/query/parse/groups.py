@@ -1,4 +1,4 @@
-"""What is asked of groups: keys, and aggregates as they are met in the clauses of a SELECT."""
+"""The groups of a question: keys, and aggregates as the clauses of a SELECT use them."""
 
 from __future__ import annotations
 

@@ -330,7 +330,7 @@ _ADDED = (*exp.DataType.NUMERIC_TYPES, exp.DType.NULL, exp.DType.UNKNOWN)
 
 
 def _type(argument: exp.Expr, question: Question, target: Answerable) -> exp.DataType:
-    """The DuckDB type of an expression, as sqlglot tells it from those of its columns."""
+    """The DuckDB type of an expression, as sqlglot derives it from those of its columns."""
     joined = {join.alias: join.table for join in question.joins}
 
     def typed(reference: exp.Column) -> exp.Expr:

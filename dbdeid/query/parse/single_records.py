@@ -15,7 +15,7 @@ _OF_RECORDS = (
 
 
 def refuse_records(select: exp.Select, scope: Scope, target: Answerable) -> None:
-    """Refuse a list of single records; what of it is not released is told before.
+    """Refuse a list of single records, after errors about columns that are not released.
 
     Raises:
         DataError: it is one.

@@ -98,7 +98,7 @@ _MOMENTS = ("now", "get_current_timestamp", "transaction_timestamp")
 
 
 def dated(text: str, now: datetime) -> tuple[str, tuple[str, ...]]:
-    """A text with the day or moment that it is asked at in place of CURRENT_DATE, now() and such.
+    """Replace CURRENT_DATE, now() and such in a text by the day or moment at which it is asked.
 
     They are the same for all records of a statement, so that they are constants of it.
 

@@ -1,4 +1,4 @@
-"""What the dictionary of a release tells of its columns, each found out once."""
+"""What the dictionary of a release says of its columns, each looked up once."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ class _Rewriting:
         return over_groups(kind, over, seen, keys)
 
     def _in_window(self, kind: Kind, over: Over, found: Interval) -> Interval:
-        """What a window tells of a group, in the decimal places in which the original has it."""
+        """The value of a window for a group, in the decimal places in which the original has it."""
         if kind in RANKS:
             return replace(found, places=0)
         names = {c.name for c in over.shown.find_all(exp.Column)}

@@ -140,7 +140,7 @@ def _missing(found: Relation, used: Spread) -> exp.Select:
 
 
 def _leaf_list(used: Spread) -> exp.Expr:
-    """The list of a value's leaves; an error where the dictionary does not tell them."""
+    """The list of a value's leaves; an error where the dictionary does not list them."""
     single = used.leaf_type
     many = exp.DataType(this=exp.DType.ARRAY, expressions=[single.copy()], nested=True)
     value, level, listed = column("value"), column("level"), column("leaves")
@@ -208,7 +208,7 @@ def _series(scale: Scale) -> exp.Expr:
 
 
 def _between_bounds(query: exp.Select) -> exp.Select:
-    """The rows whose values are told by bounds alone."""
+    """The rows whose values are described by bounds alone."""
     return (
         query.where(column("level") > 0, copy=False)
         .where(exp.func("COALESCE", exp.ArraySize(this=column("leaves")), 0).eq(0), copy=False)

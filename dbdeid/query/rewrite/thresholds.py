@@ -137,7 +137,7 @@ def of_number(question: Question) -> Question | None:
 
 
 def threshold_of(row: Sequence[Any], question: Question, *, rounded: bool = False) -> Threshold:
-    """What the one row of the answer to `of_number` tells.
+    """The threshold in the one row of the answer to `of_number`.
 
     `rounded`: whether the original may have another number in the last digits.
     """

@@ -157,7 +157,7 @@ class Between:
 
 
 def conditions(query: exp.Select) -> Iterator[tuple[str, Between | Sequence[str]]]:
-    """What a drawn query asks of each column: a range of its values, or some of them."""
+    """The condition of a drawn query on each column: a range of its values, or some of them."""
     for node in query.find_all(exp.Between, exp.In):
         if isinstance(node, exp.Between):
             yield node.this.name, Between(node.args["low"].name, node.args["high"].name)

@@ -1,4 +1,4 @@
-"""What rests on what in a project, drawn: each release to the right of all that it is made of."""
+"""The lineage of a project as a chart: each release to the right of all that it is made of."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Sizes:
 
 
 def sizes_of(record: Shown) -> Sizes | None:
-    """The class-size histogram, drawn; None where it is not known."""
+    """The chart of class sizes; None where they are not known."""
     rows = bars(record.histogram, k_of(record))
     if not rows:
         return None

@@ -182,7 +182,7 @@ def _scaled(side: Estimate, error: float) -> tuple[float, float, float]:
 
 
 def _range(coefficients: Sequence[Coefficient]) -> tuple[float, float]:
-    """From where to where is drawn: all of the original, and of the release what is not far."""
+    """The range of the chart: all of the original, and of the release what is not far."""
     zs = [c.original.estimate / c.original.error for c in coefficients]
     low, high = min(0.0, *zs) - 2 * _INTERVAL, max(0.0, *zs) + 2 * _INTERVAL
     ends = [

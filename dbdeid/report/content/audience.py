@@ -111,19 +111,19 @@ def public(record: ReleaseRecord) -> PublicRecord:
 
 
 def _told(kind: type[_Public], part: Part) -> _Public:
-    """What was told of a part, as far as the public one has a place for it."""
+    """The public form of a part: its fields, as far as the public one has a place for them."""
     return kind.model_validate({name: getattr(part, name) for name in part.model_fields_set})
 
 
 def _content(content: Content) -> PublicContent | None:
-    """Digests of what is published, which tell no more than that does; of nothing else."""
+    """Digests of what is published, which reveal no more than that does; of nothing else."""
     if content.release is None:  # once it was a sum of hashes, and forgeable
         return None
     return _told(PublicContent, content)
 
 
 def _remains(left: Remains) -> PublicRemains:
-    """What anyone can count in the release, which does not tell whose its records are."""
+    """What anyone can count in the release, which does not say whose its records are."""
 
     def singled(found: Singled | None) -> Singled | None:
         return None if found is None else Singled(records=found.records, people=None)
@@ -151,12 +151,12 @@ def _remains(left: Remains) -> PublicRemains:
 
 
 def _declared_domains(record: ReleaseRecord) -> set[str]:
-    """Columns whose loss does not tell how many values the original has, or how far they reach."""
+    """Columns whose loss does not reveal how many values the original has, or their range."""
     return {column.name for column in record.columns if column.declared_domain}
 
 
 def _padding(padding: Padding, record: ReleaseRecord) -> PublicPadding:
-    """What the release itself tells of counterfeit records, and what was declared of them."""
+    """What the release itself reveals of counterfeit records, and what was declared of them."""
     shown = PublicPadding(
         risk=None,
         k=padding.k,
@@ -183,7 +183,7 @@ def _degrees_are_known(record: ReleaseRecord) -> bool:
 
 
 def _least_declared(record: ReleaseRecord) -> int | None:
-    """What stands for the smallest class in subjects, which the release does not tell."""
+    """What stands for the smallest class in subjects, which the release does not show."""
     models = record.privacy or ()
     # k people around a value, or of a class; not those of a population
     sizes = [k for m in models if m.get("model") != "k_map" and isinstance(k := m.get("k"), int)]
@@ -226,7 +226,7 @@ def _released_loss(record: ReleaseRecord, loss: float | None) -> float | None:
 
 
 def _verification(checked: Verification, record: ReleaseRecord) -> PublicVerification:
-    """Which promises and checks hold; not that of a policy's risk, which the public is not told."""
+    """Which promises and checks hold; not that of a policy's risk, which is not public."""
     promises = (p for p in checked.promises if p.model != "policy")
     return PublicVerification(
         verified=checked.verified,

@@ -51,7 +51,7 @@ _FILES = (".parquet", ".csv")
 
 
 def _foreign(record: Shown) -> str | None:
-    """The table or file of a release made elsewhere; None where it is not told, or has a schema."""
+    """The table or file of a release made elsewhere; None: it is not named, or has a schema."""
     name = (record.method_parameters or {}).get("table")
     return (
         None if not isinstance(name, str) or ("." in name and not name.endswith(_FILES)) else name

@@ -73,7 +73,7 @@ def briefly(found: Sequence[str]) -> str:
 
 
 def of_column(labels: Sequence[str], singles: Collection[str] = ()) -> str:
-    """The intervals of one column in a few words, with their number where not all are told.
+    """The intervals of one column in a few words, with their number where not all are listed.
 
     >>> of_column(["0", "1", "2 to 4", "5 to 9", "10 to 120"])
     '0, 1, …, 10 to 120 (5 intervals)'
@@ -82,7 +82,7 @@ def of_column(labels: Sequence[str], singles: Collection[str] = ()) -> str:
 
 
 def counted(found: Sequence[str], intervals: int) -> str:
-    """Pieces in a few words, with the number of intervals where not all are told."""
+    """Pieces in a few words, with the number of intervals where not all are listed."""
     number = f" ({intervals:,} intervals)" if len(found) > BRIEF else ""
     return briefly(found) + number
 

@@ -121,7 +121,7 @@ def _promised(record: Shown, audience: Audience) -> Iterator[str]:
 
 
 def _saying(name: str) -> Callable[[Mapping[str, Any], str], str] | None:
-    """How a promise is put in a clause; None of what is not told."""
+    """The function that puts a promise into a clause; None for one that is not mentioned."""
     kind = model_called(name)
     return kind.said if kind else _BESIDES.get(name)
 
@@ -348,7 +348,7 @@ _ONE = {"records": "record", "people": "person"}
 
 
 def _of(left: Left, singled: Singled | Certain | PublicCertain) -> tuple[int, int, str]:
-    """How many, of how many, and of what: people, where they count and may be told."""
+    """How many, of how many, and of what: people, where they count and may be shown."""
     if singled.people is not None and left.people is not None:
         return singled.people, left.people, "people"
     return singled.records, left.records, "records"

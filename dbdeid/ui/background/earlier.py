@@ -1,4 +1,4 @@
-"""What is remembered of releases of a source, and what each tells together with those before it."""
+"""The remembered releases of a source, and what each reveals together with those before it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def of_source(spec: Path, database: Path | None, settings: Settings) -> list[Run
 
 
 def beside(record: ReleaseRecord) -> JsonObject | None:
-    """What a release tells together with those before it; None where that is not kept."""
+    """What a release reveals together with those before it; None where that is not kept."""
     kept = record.rerelease
     return (
         kept.model_dump(mode="json", include={"k", "found", "together", "words"}) if kept else None

@@ -1,4 +1,4 @@
-"""Work in the background: one piece at a time, with its progress, and an end to it when asked."""
+"""Work in the background: one piece at a time, with its progress, ended on request."""
 
 from __future__ import annotations
 

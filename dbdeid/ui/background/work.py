@@ -176,7 +176,7 @@ def _workload(task: Task, notify: Notify) -> JsonObject:
 
 
 def _query(task: Task, notify: Notify) -> JsonObject:
-    """Ask the release what would have been asked of its source."""
+    """Run a query that was written for the source on the release."""
     from dbdeid.commands.queries.query import query
 
     notify("ask the release", None)
@@ -237,7 +237,7 @@ def _hand_out(task: Task, notify: Notify) -> JsonObject:
 
 
 def _releases(task: Task, notify: Notify) -> JsonObject:
-    """The releases of the source that are remembered, and what they tell together."""
+    """The remembered releases of the source, and what they reveal together."""
     from dbdeid.ui.background.earlier import of_source
 
     notify("look for earlier releases", None)

@@ -106,7 +106,7 @@ def protected_by(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def name_subject(data: Data, name: str) -> None:
-    """Say which column tells whose record it is, or, with an empty name, that each is another's."""
+    """Set the column that says whose each record is; an empty name: each is another person's."""
     if not name:
         data.pop("subject", None)
         return

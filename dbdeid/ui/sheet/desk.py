@@ -168,12 +168,12 @@ def _sweep(path: Path) -> None:
 
 
 def version_of(text: str) -> str:
-    """What tells texts apart."""
+    """The version of a text: a digest that changes with it."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _around(path: Path) -> tuple[int, ...]:
-    """What tells whether the file of a project around it has changed."""
+    """The times of the project files above it, to notice that one has changed."""
     found = []
     for folder in path.parents:
         with suppress(OSError):

@@ -204,7 +204,7 @@ def agreed(looked: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, 
 
 
 def _whose(shown: Sequence[Row], looked: Mapping[str, Any] | None, subject: object) -> list[Row]:
-    """The columns that may tell whose record a record is: the likely ones, then identifiers."""
+    """The columns that may say whose each record is: the likely ones, then identifiers."""
     likely = [name for name, _ in looked["subjects"]] if looked else []
     named = [subject] if isinstance(subject, str) else []
     order = {name: place for place, name in enumerate([*named, *likely])}

@@ -63,7 +63,7 @@ class Ladders:
 
 
 def _stamp(file: SpecFile, spec: ColumnSpec) -> str:
-    """What tells whether a hierarchy file has changed."""
+    """The time and size of a hierarchy file, to notice that it has changed."""
     if spec.hierarchy is None or spec.hierarchy.path is None:
         return ""
     for folder in file.folders("hierarchies"):

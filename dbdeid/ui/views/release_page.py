@@ -112,13 +112,13 @@ def weighed(jobs: Jobs) -> Mapping[str, Any] | None:
 
 
 def _remembered(jobs: Jobs) -> list[Mapping[str, Any]]:
-    """The releases of the source, each with what it tells together with those before it."""
+    """The releases of the source, each with what it reveals together with those before it."""
     found = (_done(jobs, "releases") or {}).get("releases") or ()
     return [{**one, "beside": _beside(one["beside"])} for one in found]
 
 
 def _beside(found: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """What a release tells together with earlier ones; None where there is none before it."""
+    """What a release reveals together with earlier ones; None where there is none before it."""
     if not found or not found["found"]:
         return None
     return {

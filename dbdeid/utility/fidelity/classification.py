@@ -1,4 +1,4 @@
-"""Classification: what a model learns from a release, asked about the records of its source.
+"""Classification: what a model learns from a release, tested on the records of its source.
 
 A column is explained by all others, by multinomial logistic regression on their levels (see
 `levels`); what a label stands for is drawn once, by its shares. One model is trained on the release
@@ -139,7 +139,7 @@ def _known(levels: Ints, target: int, classes: Ints, sizes: tuple[int, ...]) -> 
 
 
 def _classified(source: _Known, released: _Known, parts: Ints) -> Classified:
-    """The answers to all of the source, `parts` telling which of it are asked about together."""
+    """The answers to all of the source; `parts` says which records are asked about together."""
     truth = source.classes
     by_source = np.empty((len(truth), 2), np.int64)
     for part in range(FOLDS):
@@ -170,7 +170,7 @@ def _answers(learned: _Known, asked: csr_matrix) -> Ints:
 
 
 def _judged(truth: Ints, told: Ints) -> Learned:
-    """How many answers are right; records of no class are not asked about."""
+    """The shares of right answers, balanced and plain; records of no class are left out."""
     asked = truth >= 0
     truth, (best, fair) = truth[asked], told[asked].T
     found = np.bincount(truth[fair == truth], minlength=truth.max() + 1) / np.bincount(truth)

@@ -72,7 +72,7 @@ def of_all(found: Mapping[str, Moments]) -> float:
 
 
 def flat(found: Mapping[str, Moments]) -> dict[str, float]:
-    """The mean error and each one, by the names under which they are told."""
+    """The mean error and each one, by the names under which they are reported."""
     if not found:
         return {}
     of_columns = {

@@ -178,7 +178,7 @@ def size(path: Path) -> int:
 
 
 def unpacked(path: Path) -> dict[str, Expr]:
-    """How a reader of text is told that a file is packed, which it might guess otherwise."""
+    """The option that says how a file is packed, which a reader of text might guess otherwise."""
     return {"compression": literal(_packing(path) or "none")}
 
 

@@ -405,7 +405,7 @@ def _unlike_release(
 
 
 def _told_by_data(session: Session, listed: Relation, declared: Declared) -> Iterator[str]:
-    """What only a declared domain may tell: its leaves, and how far `*` reaches, as limits do."""
+    """What only a declared domain may reveal: its leaves, and how far `*` reaches, as limits do."""
     open_ends = all_of(is_null(column("lower")), is_null(column("upper")))
     star = column("released_value").eq(literal(STAR))
     telling = {

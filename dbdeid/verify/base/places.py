@@ -60,7 +60,7 @@ def placed(session: Session, declared: Declared, hierarchies: Relation) -> Relat
 def known_places(
     session: Session, declared: Declared, hierarchies: Relation | None
 ) -> Iterator[Relation | None]:
-    """What `placed` tells, for as long as it is needed; None without hierarchies."""
+    """The table of `placed`, until the context ends; None without hierarchies."""
     try:
         yield None if hierarchies is None else placed(session, declared, hierarchies)
     finally:

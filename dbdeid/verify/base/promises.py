@@ -147,7 +147,7 @@ def allowed(limit: float, number: int) -> int:
 def transformation(
     session: Session, values: Relation, dictionary: Relation, declared: Declared
 ) -> Promise:
-    """Whether each quasi-identifier is released at its declared level, as the dictionary tells."""
+    """Whether each quasi-identifier is released at its declared level, by the dictionary."""
     rows = session.rows(step("verify/levels", {"values": values, "dictionary": dictionary}))
     found: dict[str, int | str] = {}
     for name in declared.quasi_identifiers:

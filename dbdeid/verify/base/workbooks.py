@@ -308,7 +308,7 @@ _UNIX, _VERSION, _DEFLATED = 3, 20, 8
 
 
 def _of_container(data: bytes) -> Iterator[str]:
-    """What a workbook holds beside the rows of its sheet, in words; no name of a part is told."""
+    """What a workbook holds beside the rows of its sheet, in words without names of parts."""
     with zipfile.ZipFile(BytesIO(data)) as file:
         parts = file.infolist()
         names = [part.filename for part in parts]

@@ -161,7 +161,7 @@ def _macro_texts(session: Session, database: str) -> dict[str, set[str]]:
 
 
 def statistics(session: Session, tables: Sequence[Relation]) -> Check:
-    """Whether the statistics of each column tell no more than a fresh copy of the table does."""
+    """Whether the statistics of each column reveal no more than a fresh copy of the table does."""
     wrong = []
     for table in tables:
         copy = session.run(Step("verify_copy", select("*").from_(table.table)))

@@ -273,7 +273,7 @@ def _header(columns: Sequence[Column]) -> str:
 
 
 def _pieces(value: Expr, kind: str) -> list[Expr]:
-    """A cell as a text that tells where it ends, in pieces; those that are NULL are left out.
+    """A cell as a text after its length, in pieces; those that are NULL are left out.
 
     Lengths are mostly short, and their texts then are looked up, which is faster than writing them.
     """

@@ -129,7 +129,7 @@ def _parts(folder: Path) -> tuple[list[_Part], list[str]]:
 
 
 def _parsed(label: str) -> tuple[str, str | None] | None:
-    """The column and the value that a name of a folder tells, if it is written in the one way."""
+    """The column and the value in the name of a folder, if it is written in the one way."""
     name, sign, value = label.partition("=")
     if not (sign and name and value):
         return None

@@ -203,7 +203,7 @@ def _rows(rule: Rule, values: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _between(rule: Rule) -> int:
-    """Levels between the values and `*`, where no value tells."""
+    """The number of levels between the values and `*`, where no value shows it."""
     if rule.kind == "free":
         return 1
     return shelf.CODES[rule.codes].height if rule.codes else len(rule.lengths)

@@ -1,4 +1,4 @@
-"""A padded release counted: its classes by sensitive value, and what its catalog tells of them.
+"""A padded release counted: its classes by sensitive value, and what its catalog says of them.
 
 All are temporary tables with names of our own. A class is known by its number: the rank of its
 quasi-identifiers, which `class_id` must be. A value is text, NULL for NULL and where no column is
@@ -141,7 +141,7 @@ def padded_counts(
 
 
 def _risk_of_copies(session: Session, table: Relation, declared: Declared, groups: Groups) -> float:
-    """What the other columns tell: a counterfeit copies them all from a candidate's record."""
+    """The risk from the other columns: a counterfeit copies them all from a candidate's record."""
     assert declared.padding is not None
     known = {CLASS_ID, declared.padding.sensitive, *declared.quasi_identifiers, *declared.bounds}
     others = [c.name for c in declared.columns if c.name not in known and table.find(c.name)]
@@ -186,7 +186,7 @@ def _suspects(
     declared: Declared,
     leaves: Query | None,
 ) -> Relation:
-    """The classes that may have been padded, as far as who knows the method can tell.
+    """The classes that may have been padded, as far as someone who knows the method can tell.
 
     They have exactly the size that is padded to. Where levels differ, no class of more than k
     records lies inside them: its surplus would have been borrowed. One of that very size may be

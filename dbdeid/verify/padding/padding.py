@@ -23,7 +23,7 @@ def padding_promises(
     catalog: Relation | None,
     hierarchies: Relation | None = None,
 ) -> tuple[list[Promise], list[Check]]:
-    """What the table, its catalog and the hierarchies tell.
+    """The promises of padding, checked on the table, its catalog and the hierarchies.
 
     Without the hierarchies, as in a published file, degrees are not recomputed, and which class
     lies inside which other is told by the dictionary's leaves: then the content must be that of a
@@ -75,7 +75,7 @@ def of_owner(
     source: Source | None,
     hierarchies: Relation | None,
 ) -> list[Promise]:
-    """What the known counterfeits (`private`), and the source, tell beside the written table."""
+    """The promises that need the known counterfeits (`private`), and the source."""
     reason = padded_release.unreadable(table, declared, catalog)
     if private is None or private.columns != flags.FLAGGED:
         reason = reason or "not measurable without the list of counterfeits"

@@ -1,4 +1,4 @@
-"""Truthfulness of local recoding: who each released record is, is not told by its values.
+"""Truthfulness of local recoding: a released record's values do not say whose it is.
 
 A record of the source can stand behind every released record whose values are ancestors of its
 own. The release is true when all can be told apart at once: a perfect matching between the records

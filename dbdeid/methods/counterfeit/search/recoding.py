@@ -76,7 +76,7 @@ def candidates(
     k: int,
     size: int,
 ) -> Ints | None:
-    """The group of each class whose members may be padded for all that a release tells; -1: none.
+    """The group of each class whose members may be padded for all that a release shows; -1: none.
 
     Groups are numbered from 0 in the order of their signatures, one a signature at which a class
     is padded. It needs no more than the released regions, the final sizes, and which signatures

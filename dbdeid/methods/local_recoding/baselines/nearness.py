@@ -37,7 +37,7 @@ class Nearness(Protocol):
         ...
 
     def made(self, block: Growing) -> None:
-        """Is told of every block that is finished."""
+        """Receive a block that is finished."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Blocks whose shape tells nothing of a person's sensitive value: a simulatable local recoding.
+"""Blocks whose shape reveals nothing of a person's sensitive value: simulatable local recoding.
 
 *Leaves* of exactly m records, m at least k, are dealt by the quasi-identifiers alone, and so are
 perfect binary *trees* of leaves, each halved again and again where that loses least. Only then
@@ -59,7 +59,7 @@ def symmetric(
     objective: Cost = "balanced",
     settled: Callable[[int], None] | None = None,
 ) -> Blocks:
-    """Blocks that tell of a person no more than their own shares.
+    """Blocks that reveal of a person no more than the shares of values in the block.
 
     All records are `LEFT` where the table is refused: a tree does not hold.
 

@@ -26,7 +26,7 @@ class Merge(NamedTuple):
 
 
 def merges(walk: Walk, order: Ints) -> Iterator[Merge]:
-    """Move a walk along a chain, one merge each time that the next is asked for.
+    """Move a walk along a chain, one merge for each that the caller takes.
 
     Args:
         walk: at the most specific policy of the chain.

@@ -22,7 +22,7 @@ SMALL = 20_000  # people of an area that is not told
 
 
 def age_starts(ages: Sequence[float]) -> Ints:
-    """Where the intervals of ages start: each age below 90 is told, all others are one.
+    """Where the intervals of ages start: each age below 90 has its own, all others share one.
 
     Args:
         ages: the values of the domain, ascending.
@@ -31,7 +31,7 @@ def age_starts(ages: Sequence[float]) -> Ints:
 
 
 def zip_starts(zips: Sequence[str], people: Ints) -> tuple[Ints, list[int]]:
-    """Where the intervals of ZIP codes start, and the areas that are too small to be told alone.
+    """Where the intervals of ZIP codes start, and the areas that are too small to stand alone.
 
     Args:
         zips: the values of the domain, in its order.
