@@ -216,11 +216,12 @@ def _named(
     on = _base(alt.Chart(alt.InlineData(values=[own])), frontier, scale, low)
     across, up = _paper(point, scale, low)
     below = "point" in point
-    left = across > 0.15 * _WIDTH if below else across > 0.85 * _WIDTH
+    left = across > (0.15 if below else 0.85) * _WIDTH
+    over = not below and not left and across > 0.6 * _WIDTH  # beside it, a phone cuts it off
     down = below and up > 0.08 * _HEIGHT
     text = on.mark_text(
-        align="right" if left else "left",
-        dx=-10 if left else 10,
+        align="center" if over else "right" if left else "left",
+        dx=0 if over else -10 if left else 10,
         dy=14 if down else -12,
         fontSize=13,
         fontWeight=600,
