@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "full: only in the full tier (pytest --full)")
     config.addinivalue_line("markers", "sampled(n): each n-th case in the default tier")
     tiers.full = bool(config.getoption("--full"))
-    settings.register_profile("default tier", max_examples=15)
+    settings.register_profile("default tier", max_examples=10)
     if not tiers.full:
         settings.load_profile("default tier")
         duckdb.connect = one_threaded

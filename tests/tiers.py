@@ -19,8 +19,8 @@ full = False  # set when pytest starts, before any test is imported
 
 
 def examples(number: int) -> int:
-    """How many examples a property is tried on: an eighth of them in the default tier."""
-    return number if full else max(5, number // 8)
+    """How many examples a property is tried on: a twelfth of them in the default tier."""
+    return number if full else max(5, number // 12)
 
 
 def some(cases: Sequence[Case], n: int) -> Sequence[Case]:

@@ -31,6 +31,8 @@ class Overview(typer.core.TyperGroup):
     def main(self, *args: Any, **given: Any) -> Any:
         """Run the command line, and tell of words that make no command as of other errors: under
         `--json` in a document as well."""
+        if not given.get("standalone_mode", True):
+            return super().main(*args, **given)
         words = next(iter(args), given.get("args"))
         try:
             code = super().main(*args, **(given | {"standalone_mode": False}))

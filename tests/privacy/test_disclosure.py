@@ -232,6 +232,7 @@ def test_an_illness_of_everybody_is_learned_whatever_else_they_have(session: Ses
     assert found.homogeneous == Block(1, 4)
 
 
+@pytest.mark.full
 def test_many_illnesses_of_one_person_are_no_diversity(session: Session) -> None:
     rows = [("x", 1, s) for s in "abcd"]
     assert measured(session, rows).distinct_l == 4

@@ -96,6 +96,7 @@ def test_two_numbers(
     assert of(epsilon, 2).satisfied(seen(classes)).tolist() == [m == 2]
 
 
+@pytest.mark.full
 def test_a_value_that_is_no_number_is_near_to_all(session: Session) -> None:
     assert measured(session, of(1, 2), "VARCHAR", [{"10": 2, "20": 1, "30 mg": 1}]) == 1
     assert measured(session, of(1, 2), "VARCHAR", [{"10": 1, "20": 1}]) == 2

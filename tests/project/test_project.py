@@ -161,7 +161,7 @@ def test_the_site_shows_every_release_and_tells_the_public_little(home: Path) ->
     assert all(f">{name}<" in page for name in ("a", "b"))
     assert "loss&nbsp;&lt; 1" in page
     assert "last run: failed" in page
-    assert "never run" in page
+    assert "no release yet" in page
     folder = index.parent
     names = {"index.html", "a.html", "a.json", "b.html", "b.json"}
     assert {p.name for p in folder.iterdir()} == names
@@ -230,7 +230,7 @@ def test_the_site_overwrites_no_page_of_others(home: Path) -> None:
 
 def test_a_project_that_never_ran_has_a_site(home: Path) -> None:
     lay_out(home, {"a": {}, "b": {"database": "../out/a.duckdb", "source": "a"}})
-    assert (home / call("docs")["site"]).read_text().count("never run") == 2
+    assert (home / call("docs")["site"]).read_text().count("no release yet") == 2
 
 
 def test_it_is_found_from_below_and_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

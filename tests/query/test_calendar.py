@@ -71,7 +71,7 @@ def texts(release: RandomRelease, random: Random) -> Iterator[str]:
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("tenth", range(10))
 def test_no_world_is_out_of_the_bounds(tenth: int) -> None:
-    seeds = tiers.some(range(tenth, RELEASES, 10), 4)
+    seeds = tiers.some(range(tenth, RELEASES, 10), 6)
     seen = judged_all("calendar", seeds, texts, QUERIES)
     assert seen["worlds"] > 20
     assert seen["bounded"] > seen["refused"]

@@ -47,7 +47,7 @@ def texts(release: RandomRelease, random: Random) -> Iterator[str]:
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("fifth", range(5))
 def test_no_world_is_out_of_the_bounds(fifth: int) -> None:
-    seeds = tiers.some(range(fifth, RELEASES, 5), 3)
+    seeds = tiers.some(range(fifth, RELEASES, 5), 4)
     seen = judged_all("listings", seeds, texts, QUERIES)
     assert seen["worlds"] > 20
     assert seen["bounded"] > seen["refused"]

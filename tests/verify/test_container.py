@@ -30,7 +30,7 @@ def test_a_published_file_is_verified(tmp_path: Path, ending: str) -> None:
     ]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.full
 @pytest.mark.parametrize("ending", KINDS)
 @pytest.mark.parametrize("name", ["deid", "r[1]*", "it's", "main", "memory", "ward"])
 def test_any_file_name(tmp_path: Path, ending: str, name: str) -> None:
@@ -43,7 +43,7 @@ def test_any_file_name(tmp_path: Path, ending: str, name: str) -> None:
     assert again == found
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("ending", KINDS)
 def test_an_empty_release(tmp_path: Path, ending: str) -> None:
     release = handmade().promise(suppression_limit=1.0)
@@ -200,6 +200,7 @@ def test_a_write_ahead_log_beside_the_file(tmp_path: Path) -> None:
     assert "write-ahead log" in detail(found, "storage")
 
 
+@pytest.mark.full
 def test_statistics_that_tell_about_updated_rows(tmp_path: Path) -> None:
     release = handmade()
     release.sql("CREATE TABLE kept AS FROM ward")
@@ -220,6 +221,7 @@ def test_a_view_instead_of_the_release(tmp_path: Path) -> None:
     assert found.promises == ()
 
 
+@pytest.mark.full
 def test_nan_is_itself_in_statistics(tmp_path: Path) -> None:
     from dbdeid.engine.relation import Column
 

@@ -323,7 +323,7 @@ def test_what_an_earlier_version_kept_is_not_believed(then: Any) -> None:
     assert "run the spec again" in EARLIER
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [".duckdb", ".parquet", ".csv"])
 @pytest.mark.parametrize(
     "change",

@@ -67,6 +67,7 @@ def test_a_counterfeit_taken_out_again() -> None:
     assert {"k_anonymity", "counterfeits"} <= failed(verification)
 
 
+@pytest.mark.full
 def test_weights_of_the_columns_count_in_the_degree() -> None:
     release = counterfeited().padding(h=0.2, weights={"age": 9.0, "sex": 1.0})
     verification = release.verify()
@@ -91,6 +92,7 @@ FROM hierarchies
 """
 
 
+@pytest.mark.full
 def test_the_range_of_intervals_is_the_narrowest_that_a_loss_tells() -> None:
     # ages of 0 to 90: nine of ninety, except that one decade tells another range
     release = counterfeited().promise(domains=("sex",))
@@ -100,6 +102,7 @@ def test_the_range_of_intervals_is_the_narrowest_that_a_loss_tells() -> None:
     assert found(release.verify(), "h_ceiling") == pytest.approx(0.05)
 
 
+@pytest.mark.full
 def test_an_open_interval_loses_everything() -> None:
     release = counterfeited().promise(domains=("sex",)).sql(INTERVALS.format("0.1"))
     release.sql("UPDATE hierarchies SET lower = NULL WHERE label = '50-59'")
@@ -107,6 +110,7 @@ def test_an_open_interval_loses_everything() -> None:
     assert found(release.verify(), "h_ceiling") == pytest.approx(0.5)
 
 
+@pytest.mark.full
 def test_class_ids_that_are_no_rank() -> None:
     release = counterfeited().replace("SELECT * REPLACE (class_id + 1 AS class_id) FROM ward")
     verification = release.verify(source=False, flagged=False)
@@ -131,7 +135,7 @@ def test_no_catalog() -> None:
     assert {"catalog", "lemma_1", "candidates", "truthfulness"} <= failed(verification)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("query", "kind"),
     [
@@ -273,11 +277,13 @@ def test_lemma_1_is_promised_by_the_paper_too() -> None:
     assert "lemma_1" in failed(release.verify(source=False, flagged=False))
 
 
+@pytest.mark.full
 def test_all_records_with_a_value_are_counterfeit() -> None:
     release = of_one_class(counterfeited(), "[2, 3, 5, 6, 7, 8]", counterfeits=6)
     assert found(release.verify(source=False, flagged=False), "candidates")["exhausted"] == 1
 
 
+@pytest.mark.full
 def test_a_value_that_becomes_sure() -> None:
     # of seven records with flu three are counterfeit: the others of a class are likelier real
     # (with one counterfeit they are not, see below)
@@ -288,6 +294,7 @@ def test_a_value_that_becomes_sure() -> None:
     assert "prosecutor_risk" in failed(verification)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("strict", "holds"), [(True, False), (False, True)])
 def test_the_bound_of_the_risk(strict: bool, holds: bool) -> None:
     release = of_one_class(counterfeited().padding(strict=strict), "[2, 3, 4, 5, 6, 7, 8]")
@@ -296,6 +303,7 @@ def test_the_bound_of_the_risk(strict: bool, holds: bool) -> None:
     assert ("prosecutor_risk" not in failed(verification)) == holds
 
 
+@pytest.mark.full
 def test_more_counterfeits_than_the_candidates_can_hold() -> None:
     release = recatalogued(
         counterfeited(),
@@ -306,6 +314,7 @@ def test_more_counterfeits_than_the_candidates_can_hold() -> None:
     assert "possible_counterfeits" in failed(verification)
 
 
+@pytest.mark.full
 def test_a_larger_size_than_k_changes_who_can_be_padded() -> None:
     # only class 1 has four records: none of the group could have been padded
     verification = counterfeited().padding(size=4).verify(source=False, flagged=False)
@@ -432,6 +441,7 @@ def test_a_large_class_padded() -> None:
     assert found(verification, "padding") == {"classes_unlike": 1}
 
 
+@pytest.mark.full
 def test_a_class_of_counterfeits_alone() -> None:
     release = counterfeited().sql("DELETE FROM patients WHERE age = 50")
     release.sql(
@@ -442,6 +452,7 @@ def test_a_class_of_counterfeits_alone() -> None:
     assert "truthfulness" not in failed(verification)
 
 
+@pytest.mark.full
 def test_unlike_sizes_of_padded_classes() -> None:
     release = counterfeited().padding(k=2)  # the class of two real records was padded nevertheless
     assert "padding" in failed(release.promise(models=()).verify())
@@ -450,6 +461,7 @@ def test_unlike_sizes_of_padded_classes() -> None:
 # -- models over sensitive columns ---------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_sensitive_models_are_measured_with_the_counterfeits() -> None:
     models = (
         LDiversity(model="l_diversity", column="dx", kind="distinct", l=3),

@@ -39,7 +39,7 @@ def test_a_table_without_rows_is_at_no_level_above_the_values() -> None:
     assert found(empty.verify(source=False), "transformation") == {"age": [0, 0], "sex": [0, 0]}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("suffix", [".duckdb", ".parquet", ".csv"])
 def test_its_files_are_verified(tmp_path: Path, suffix: str) -> None:
     verification = recoded().publish(tmp_path / f"ward{suffix}")
@@ -115,7 +115,7 @@ LIES = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.full
 @pytest.mark.parametrize("name", LIES)
 def test_a_crosswalk_that_lies(name: str) -> None:
     lie, told = LIES[name]
@@ -231,7 +231,7 @@ UNTRUE = {
 }
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.full
 @pytest.mark.parametrize("name", UNTRUE)
 def test_a_release_that_is_not_the_source(name: str) -> None:
     change, wrong, told = UNTRUE[name]
@@ -247,6 +247,7 @@ def test_only_the_crosswalk_tells_who_is_who() -> None:
     assert agreeing(recoded(), change).verify().verified
 
 
+@pytest.mark.full
 def test_the_source_has_changed_since() -> None:
     release = recoded().sql("UPDATE patients SET age = 24 WHERE age = 22")
     verification = release.verify()
@@ -263,6 +264,7 @@ def test_the_source_has_grown_since() -> None:
     assert found(verification, "truthfulness") == TRUE | told
 
 
+@pytest.mark.full
 def test_a_value_that_the_hierarchy_lacks() -> None:
     release = recoded().sql("DELETE FROM hierarchies WHERE value = '22'")
     assert found(release.verify(), "truthfulness") == TRUE | {"unmapped_records": 1}
@@ -360,7 +362,7 @@ def test_values_at_levels_that_are_not_allowed(
             assert found(verification, "transformation")["age"] == text
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("column", ["age_upper", "age_lower"])
 def test_a_bounds_cell_off_by_one(column: str) -> None:
     release = recoded().replace(
@@ -378,6 +380,7 @@ def test_a_class_below_k() -> None:
     assert failed(verification) == {"k_anonymity"}
 
 
+@pytest.mark.full
 def test_one_class_in_which_l_is_broken() -> None:
     release = recoded().sql(
         *(f"UPDATE {t} SET dx = 'flu' WHERE age = 35" for t in ("known", "patients")),

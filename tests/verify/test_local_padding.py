@@ -133,7 +133,7 @@ def test_h_holds_for_the_most_general_class() -> None:
     assert failed(local().padding(h=0.2).verify()) == {"h_ceiling"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("source", [True, False])
 def test_a_group_with_the_class_that_would_have_borrowed(source: bool) -> None:
     # in class 3 nobody would have been added: class 1 inside it has a record to spare

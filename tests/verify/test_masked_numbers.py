@@ -189,6 +189,7 @@ def test_lists_that_are_not_of_source_and_release_prove_nothing(lie: str) -> Non
     assert found(verification)["missing_records"] + found(verification)["invented_records"] > 0
 
 
+@pytest.mark.full
 def test_two_records_of_other_groups_exchanged_are_found() -> None:
     release = masked()
     release.sql(

@@ -37,6 +37,7 @@ def test_suppression_dropped() -> None:
     assert found.promises[0].found == 4
 
 
+@pytest.mark.full
 def test_the_suppressed_record_released_after_all() -> None:
     release = handmade()
     query = """SELECT * FROM ward UNION ALL SELECT '[70, 80)', 70, 79, left(zip, 3) || '**', sex, dx
@@ -48,12 +49,14 @@ def test_the_suppressed_record_released_after_all() -> None:
     assert failed(release.verify()) == {"k_anonymity"}
 
 
+@pytest.mark.full
 def test_more_suppressed_than_the_limit() -> None:
     found = handmade().replace("SELECT * FROM ward WHERE age <> '[20, 30)'").verify()
     # the dictionary still lists the values of the lost records
     assert failed(found) == {"suppression_limit", "dictionary"}
 
 
+@pytest.mark.full
 def test_more_released_than_the_source_has() -> None:
     release = handmade().replace("SELECT * FROM ward UNION ALL SELECT * FROM ward")
     assert failed(release.verify()) == {"suppression_limit", "truthfulness"}
@@ -67,6 +70,7 @@ def test_a_level_swapped_in_a_column() -> None:
     assert "'zip'" in detail(found, "dictionary")
 
 
+@pytest.mark.full
 def test_a_level_swapped_in_column_and_dictionary() -> None:
     release = handmade().replace(REPLACE.format("'*' AS zip"))
     release.sql(
@@ -136,6 +140,7 @@ def test_a_type_that_carries_more_than_values(cast: str, kind: str) -> None:
     assert detail(found, "types") == f"'dx' is {kind}"
 
 
+@pytest.mark.full
 def test_a_wrong_type() -> None:
     found = handmade().replace(REPLACE.format("CAST(age_lower AS BIGINT) AS age_lower")).verify()
     assert failed(found) == {"types"}
@@ -278,6 +283,7 @@ def test_a_dictionary_that_lists_too_much() -> None:
     )
 
 
+@pytest.mark.full
 def test_a_dictionary_that_misses_a_value() -> None:
     release = handmade().sql(
         """CREATE OR REPLACE TABLE ward_dictionary AS FROM ward_dictionary
@@ -340,6 +346,7 @@ def test_a_dictionary_of_enums() -> None:
     assert detail(found, "dictionary") == "'column' is not VARCHAR"
 
 
+@pytest.mark.full
 def test_a_duplicated_row() -> None:
     release = handmade()
     release.replace("SELECT * FROM ward UNION ALL (SELECT * FROM ward LIMIT 1)")
@@ -356,7 +363,7 @@ def test_a_changed_sensitive_value() -> None:
     assert failed(release.verify()) == {"truthfulness"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("column", ["age_lower", "age_upper"])
 def test_a_bounds_cell_off_by_one(column: str) -> None:
     release = handmade().replace(
@@ -368,6 +375,7 @@ def test_a_bounds_cell_off_by_one(column: str) -> None:
     assert "'age' in 1 records" in detail(found, "bounds")
 
 
+@pytest.mark.full
 def test_a_bounds_cell_of_null() -> None:
     release = handmade().replace(
         "SELECT * REPLACE (CASE rowid WHEN 3 THEN NULL ELSE age_lower END AS age_lower) FROM ward"
@@ -375,6 +383,7 @@ def test_a_bounds_cell_of_null() -> None:
     assert failed(release.verify()) == {"bounds"}
 
 
+@pytest.mark.full
 def test_a_source_of_another_size() -> None:
     release = handmade().sql("INSERT INTO patients FROM patients LIMIT 1")
     found = release.verify()
@@ -382,6 +391,7 @@ def test_a_source_of_another_size() -> None:
     assert found.promises[-1].found["source_rows"] == 22
 
 
+@pytest.mark.full
 def test_a_hierarchy_with_two_labels_for_a_value_maps_nothing() -> None:
     release = handmade().sql(
         "INSERT INTO hierarchies SELECT * REPLACE ('[30, 40)' AS label) FROM hierarchies "
@@ -453,6 +463,7 @@ def test_a_kept_suppressed_record_with_another_sensitive_value() -> None:
     assert failed(release.verify()) == {"truthfulness"}
 
 
+@pytest.mark.full
 def test_a_kept_suppressed_record_keeps_nothing_of_its_quasi_identifiers() -> None:
     release = kept(handmade(), LARGE)
     release.replace(
@@ -463,6 +474,7 @@ def test_a_kept_suppressed_record_keeps_nothing_of_its_quasi_identifiers() -> No
     assert "transformation" in failed(found)
 
 
+@pytest.mark.full
 def test_a_star_that_is_no_suppressed_record_is_misplaced_beside_one_that_is() -> None:
     release = kept(handmade(), LARGE)
     release.replace(
@@ -490,7 +502,7 @@ def all_top(release: Release) -> Release:
     return release.promise(transformation={"age": 2, "zip": 2, "sex": 1}, suppression_limit=0.0)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("keeps", [False, True])
 def test_an_all_top_transformation_suppresses_nobody(keeps: bool) -> None:
     found = all_top(handmade()).promise(keeps_suppressed=keeps).verify()

@@ -115,6 +115,7 @@ def test_a_wage_moved_out_of_reach_is_no_harm() -> None:
     assert judged(moved).holds
 
 
+@pytest.mark.full
 def test_people_count_where_they_are_known() -> None:
     """Three people of two records each: around each wage there is one of them."""
     rows = [("a", wage, person) for person, wage in [(1, 0), (2, 20), (3, 40)] for _ in range(2)]
@@ -135,6 +136,7 @@ tables = st.lists(
 )
 
 
+@pytest.mark.full
 @given(
     rows=tables,
     epsilon=st.sampled_from([0.0, 0.5, 1.0, 3.0]),

@@ -180,7 +180,7 @@ def test_an_empty_release_shows_everybody_to_be_absent() -> None:
     assert found.promises[1].found == {"min": 0.0, "max": 0.0}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [".duckdb", ".parquet", ".csv"])
 def test_a_file_is_not_held_to_a_population(tmp_path: Path, kind: str) -> None:
     found = town().publish(tmp_path / f"ward{kind}")

@@ -67,6 +67,7 @@ def test_k_and_order_are_those_of_a_counter(
     assert (found.hygiene[2].detail == "") == in_order(rows)
 
 
+@pytest.mark.full
 @given(table=tables())
 @settings(max_examples=examples(15), deadline=None)
 def test_a_file_makes_no_class_larger(
@@ -167,6 +168,7 @@ def test_truthfulness_is_multiset_containment(
     assert promise.holds == (invented == 0)
 
 
+@pytest.mark.full
 def test_nulls_everywhere_are_one_class() -> None:
     release = handmade()
     release.sql(
@@ -197,6 +199,7 @@ def test_nobody_is_unique_over_the_subject_alone() -> None:
     assert bare.unique == Unique(0, 3, 0)
 
 
+@pytest.mark.full
 def test_one_row() -> None:
     release = handmade().replace("SELECT * FROM (FROM ward LIMIT 1)").promise(suppression_limit=1.0)
     assert failed(release.verify()) == {"k_anonymity", "dictionary"}

@@ -88,6 +88,7 @@ def test_classes_without_some_of_their_records(where: str, names: set[str]) -> N
     assert not any(p.holds for p in judged(found, ALL) if p.model in names)
 
 
+@pytest.mark.full
 def test_sensitive_values_made_alike() -> None:
     found = of(*OF_VALUES).replace(HOMOGENEOUS).verify()
     assert not any(p.holds for p in judged(found, OF_VALUES))
@@ -161,6 +162,7 @@ def test_columns_are_judged_each_on_its_own_or_together() -> None:
     ]
 
 
+@pytest.mark.full
 def test_columns_are_found_whatever_their_case() -> None:
     release = of(model("t_closeness", column="DX", t=0.15, distance="hierarchical"))
     assert release.verify().verified
@@ -285,6 +287,7 @@ def test_one_person_of_two_values(kind: Any) -> None:
     assert both == {"k": 4, "alpha": 0.5}
 
 
+@pytest.mark.full
 def test_a_value_that_all_people_of_a_class_have() -> None:
     """Everyone of a class has a second record with the flu, and other records besides."""
     asked = (model("l_diversity", l=2.0), model("alpha_k", k=2, alpha=0.9))
@@ -296,6 +299,7 @@ def test_a_value_that_all_people_of_a_class_have() -> None:
     assert [p.found for p in found.promises[:2]] == [1, {"k": 5, "alpha": 1.0}]
 
 
+@pytest.mark.full
 def test_a_class_of_the_source_that_is_written_in_part() -> None:
     release = by_subject(model("t_closeness", t=0.5)).promise(suppression_limit=0.9)
     release.replace("SELECT * FROM ward WHERE rowid > 0")
@@ -351,7 +355,7 @@ ORDER BY ALL
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize("subject", [False, True])
 @pytest.mark.parametrize(("dx", "holds"), [("dx", True), ("'flu'", False)])
 def test_the_kept_suppressed_are_a_class_of_their_own(subject: bool, dx: str, holds: bool) -> None:
@@ -369,6 +373,7 @@ def test_the_kept_suppressed_are_a_class_of_their_own(subject: bool, dx: str, ho
         assert found.promises[0].found == 1
 
 
+@pytest.mark.full
 def test_the_source_may_be_another_type() -> None:
     """What was an ENUM is written as text, and compared as it is written."""
     release = of(model("t_closeness", t=0.15), model("delta_disclosure", delta=0.8))

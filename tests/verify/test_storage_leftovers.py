@@ -93,6 +93,7 @@ def test_a_copy_leaves_it_behind(tmp_path: Path, history: str) -> None:
     assert not told(new)
 
 
+@pytest.mark.full
 def test_a_release_changed_later(tmp_path: Path) -> None:
     path = tmp_path / "ward.duckdb"
     comment = "COMMENT ON TABLE ward IS 'patient 1'", "COMMENT ON TABLE ward IS NULL"

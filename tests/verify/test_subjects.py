@@ -56,6 +56,7 @@ def class_of(release: Release, person: int) -> list[int]:
     return [person for (person,) in rows.fetchall()]
 
 
+@pytest.mark.full
 def test_as_many_people_as_records() -> None:
     release = by_subject()
     found = release.verify()
@@ -64,6 +65,7 @@ def test_as_many_people_as_records() -> None:
     assert found_of(found)["suppression_limit"] == {"subjects": 1, "share": 1 / 21}
 
 
+@pytest.mark.full
 def test_two_records_of_one_person_in_a_class() -> None:
     one, other, *_ = class_of(by_subject(), 0)
     found = by_subject(SAME.format(one, other)).verify()
@@ -71,11 +73,13 @@ def test_two_records_of_one_person_in_a_class() -> None:
     assert found_of(found)["k_anonymity"] == 4
 
 
+@pytest.mark.full
 def test_records_of_one_person_in_two_classes() -> None:
     elsewhere = next(p for p in range(20) if p not in class_of(by_subject(), 0))
     assert by_subject(SAME.format(0, elsewhere)).verify().verified
 
 
+@pytest.mark.full
 def test_a_class_without_one_of_its_records() -> None:
     release = by_subject().replace("SELECT * FROM ward WHERE rowid NOT IN (0)")
     found = release.promise(
@@ -124,7 +128,7 @@ def test_without_the_source_records_are_all_there_is() -> None:
     assert found.promises[0].declared == {"k": 5, "of": "records"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("policy", "smallest"), [("own_category", 1), ("wildcard", 5), ("exclude", 0)]
 )
