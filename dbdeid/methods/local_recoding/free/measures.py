@@ -14,7 +14,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdeid.lattice.tuples import Tuples
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
 
 Ints = NDArray[np.int64]
@@ -421,8 +420,3 @@ def measures(taxonomy: Taxonomy, scales: Sequence[Scale | None]) -> tuple[Measur
         else:
             found.append(Ranges(scale, share))
     return tuple(found)
-
-
-def codes_of(units: Tuples) -> list[NDArray[np.int64]]:
-    """The codes of all units, by attribute."""
-    return [np.asarray(own, np.int64) for own in units.codes]
