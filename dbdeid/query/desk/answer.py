@@ -207,8 +207,10 @@ class Desk:
             refuse_unanswerable(self._session, one, target, self._told)
             found += assumptions(self._session, one, target, self._kept.keep)
 
-        def whole(estimated: Estimate, more: int = 0) -> exp.Query:
-            selects = [estimated(q, target, missing) for q in parts.questions]
+        def each(estimated: Estimate) -> list[exp.Select]:
+            return [estimated(q, target, missing) for q in parts.questions]
+
+        def whole(selects: Sequence[exp.Select], more: int = 0) -> exp.Query:
             apart = [
                 exp.select("*").from_(one.subquery("part", copy=False), copy=False)
                 for one in selects
@@ -223,12 +225,13 @@ class Desk:
             rows = rows if parts.limit is None else rows.limit(parts.limit + more, copy=False)
             return rows if parts.offset is None else rows.offset(parts.offset, copy=False)
 
-        self._refuse_mixed(first, [self._estimate(q, target, missing) for q in parts.questions])
-        made = sql(whole(self._estimate, 1 if parts.limit else 0), own=True)
+        selects = each(self._estimate)
+        self._refuse_mixed(first, selects)
+        made = sql(whole(selects, 1 if parts.limit else 0), own=True)
         doubts = [self._doubts(q, parts.chosen(q), target, missing) for q in parts.questions]
         asked = (parts.chosen(first), *parts.questions[1:])
         known = tuple(dict.fromkeys(found))
-        return Plan(made, names, asked, known, lambda: whole(estimate), tuple(doubts))
+        return Plan(made, names, asked, known, lambda: whole(each(estimate)), tuple(doubts))
 
     def _refuse_mixed(self, first: Question, parts: Sequence[exp.Select]) -> None:
         """Refuse numbers beside texts in a column with bounds: UNION makes texts of them all, and
