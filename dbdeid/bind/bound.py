@@ -98,6 +98,11 @@ class Bound:
         return tuple(c for c in self.columns if c.spec.role == "quasi_identifier")
 
     @property
+    def free(self) -> tuple[BoundColumn, ...]:
+        """The quasi-identifiers whose intervals or sets of values the blocks of records choose."""
+        return tuple(c for c in self.quasi_identifiers if c.spec.free)
+
+    @property
     def staged(self) -> tuple[Staged, ...]:
         """The released columns as they are staged."""
         return tuple(Staged(c.column, c.released_type or "VARCHAR") for c in self.released)

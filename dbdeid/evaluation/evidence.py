@@ -134,11 +134,6 @@ class RunEvidence:
         return [q.name for q in self.prepared.quasi_identifiers]
 
     @property
-    def free(self) -> bool:
-        """Whether blocks have chosen intervals or sets of values themselves."""
-        return any(c.spec.free for c in self.prepared.bound.quasi_identifiers)
-
-    @property
     def weights(self) -> dict[str, float]:
         """Of the quasi-identifiers."""
         return {q.name: q.weight for q in self.prepared.quasi_identifiers}

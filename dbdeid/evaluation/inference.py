@@ -57,7 +57,7 @@ def attacked(
 ) -> dict[str, Inferred]:
     """The attack on each of some sensitive columns; see `methods.attacks.inference`."""
     qis, shown = prepared.quasi_identifiers, written.outcome.shown
-    if any(c.spec.free for c in prepared.bound.quasi_identifiers):
+    if prepared.bound.free:
         return {}  # what is learned goes by the levels of hierarchies
     rows = placed(prepared, written, session) if sensitive and qis and any(shown) else None
     if rows is None:

@@ -112,7 +112,7 @@ def _kl_divergence(of: RunEvidence) -> Figures:
 
 
 def _nonuniform_entropy(of: RunEvidence) -> Figures:
-    if of.free:
+    if of.prepared.bound.free:
         return {}
     if of.crosswalk is None:
         lost = nonuniform_entropy(of.session, of.codes, of.classes, of.labels, of.weights)
@@ -126,7 +126,9 @@ def _block_entropy(of: RunEvidence) -> Figures:
 
 
 def _node_entropy(of: RunEvidence) -> Figures:
-    if of.free:  # what each of very many intervals stands for is not listed value by value
+    if (
+        of.prepared.bound.free
+    ):  # what each of very many intervals stands for is not listed value by value
         return {}
     return {"node_entropy": node_entropy(of.session, of.codes, of.classes, of.meanings, of.weights)}
 

@@ -102,11 +102,7 @@ def declare(
         weighed=PolicyRisk(**weighed) if weighed else None,
         explained=bool(published(spec)),
         harbor=_harbor(bound),
-        free={
-            c.name: (c.released_type or "VARCHAR") if bounds_of(c) else ""
-            for c in bound.quasi_identifiers
-            if c.spec.free
-        },
+        free={c.name: (c.released_type or "VARCHAR") if bounds_of(c) else "" for c in bound.free},
         as_written=tuple(c.name for c in bound.columns if c.spec.values == "as_written"),
     )
     details = padded or synthetic

@@ -139,7 +139,7 @@ def require_unnamed(bound: Bound, session: Session, released: Relation) -> None:
     judged = {c.name for c in bound.released if _judged(bound, c)}
     measured = [c for c in bound.quasi_identifiers if c.column.family in MEASURED]
     # a set is a long text, and its members were looked at in the source
-    sets = {c.name for c in bound.quasi_identifiers if c.spec.free}
+    sets = {c.name for c in bound.free}
     texts = [c for c in released.columns if c.name in judged - {c.name for c in measured} - sets]
     numbers = [c for c in measured if c.name in judged and c.column.family in NUMBERS]
     looks: dict[str, str] = {}

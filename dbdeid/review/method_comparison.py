@@ -150,7 +150,7 @@ def _not_compared(prepared: Prepared) -> str | None:
         return f"method {spec.method.name} promises something else"
     if spec.method.given_levels is not None:
         return "`transformation` in the spec names the levels"
-    if any(c.spec.free for c in prepared.bound.quasi_identifiers):
+    if prepared.bound.free:
         return "`hierarchy: free` goes with local_recoding only"
     if spec.null_policy != "own_category":
         return f"local_recoding does not take null_policy: {spec.null_policy}"

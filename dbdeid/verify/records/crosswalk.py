@@ -249,8 +249,9 @@ def _unmapped(
         try:
             return int(session.row(query.where(any_of(*lost)))[0]) if lost else 0
         finally:
-            for i in range(len(declared.free) and len(declared.quasi_identifiers)):
-                session.drop_temp(f"{CHOSEN}_{i}")
+            for i, name in enumerate(declared.quasi_identifiers):
+                if name in declared.free:
+                    session.drop_temp(f"{CHOSEN}_{i}")
 
 
 def _places(

@@ -31,11 +31,8 @@ NONE: Limits = (None, None)
 
 def limits_of(bound: Bound) -> dict[str, Limits]:
     """The free quasi-identifiers, and how far each reaches."""
-    free: dict[str, Limits] = {}
-    for c in bound.quasi_identifiers:
-        if c.spec.free and (spec := c.spec.hierarchy) is not None:
-            free[c.name] = (spec.lower, spec.upper)
-    return free
+    specs = ((c.name, c.spec.hierarchy) for c in bound.free)
+    return {name: (spec.lower, spec.upper) for name, spec in specs if spec is not None}
 
 
 class FreeColumns:
