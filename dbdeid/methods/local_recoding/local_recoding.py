@@ -157,13 +157,13 @@ def _free(
     blocks = free.search(
         demands, algorithm=recoding.algorithm, relaxed=recoding.relaxed, told=settled
     )
-    columns = free.columns(blocks)
+    regions = taxonomy.regions(units, blocks.row, blocks.block, blocks.number)
+    columns = free.columns(blocks, regions)
     recoded_rows.stage(session, names, blocks, columns)
     upload_secret(session, recoding.key)
     if units.subjects is not None:
         readings = minimality.unread(parameters.sensitive, minimality.SUBJECTS)
     else:
-        regions = taxonomy.regions(units, blocks.row, blocks.block, blocks.number)
         readings = minimality.of_blocks(
             taxonomy,
             demands,
@@ -179,7 +179,7 @@ def _free(
         {"loss": free.loss(columns, blocks)},
         _described(taxonomy.lattice, recoding, blocks, blocks),
         readings,
-        free.downcoded(columns, blocks),
+        free.downcoded(columns, blocks, regions),
     )
 
 

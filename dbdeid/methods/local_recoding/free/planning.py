@@ -18,7 +18,7 @@ from dbdeid.methods.common.outcome import Shown, top_of
 from dbdeid.methods.local_recoding.free.measures import Scale, measures
 from dbdeid.methods.local_recoding.free.search import blocks_of
 from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
-from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy
+from dbdeid.methods.local_recoding.search.taxonomy import Regions, Taxonomy
 from dbdeid.prepare import free_cells
 from dbdeid.prepare.free_cells import FreeCell
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
@@ -109,13 +109,16 @@ class FreeColumns:
         found = np.unique(np.stack(marks), axis=1, return_inverse=True)[1]
         return found.ravel().astype(np.int64)
 
-    def columns(self, blocks: Blocks) -> tuple[Mixed, ...]:
+    def columns(self, blocks: Blocks, regions: Regions) -> tuple[Mixed, ...]:
         """What each block reads on each quasi-identifier.
+
+        Args:
+            blocks: all records of all units.
+            regions: of the blocks.
 
         Raises:
             HierarchyError: a label would be ambiguous, or an interval cannot be told.
         """
-        regions = self._taxonomy.regions(self._units, blocks.row, blocks.block, blocks.number)
         found = []
         for i, (q, scale) in enumerate(zip(self._quasi_identifiers, self._scales, strict=True)):
             if scale is None:
@@ -140,7 +143,7 @@ class FreeColumns:
             total += float(weight * (lost[mixed.mark] @ blocks.sizes))
         return total / (len(weights) * max(self._units.records, 1))
 
-    def downcoded(self, columns: Sequence[Mixed], blocks: Blocks) -> Downcoded:
+    def downcoded(self, columns: Sequence[Mixed], blocks: Blocks, regions: Regions) -> Downcoded:
         """What who knows the method takes back in part of the cells.
 
         The ends of an interval, and all members of a set, are values of records of the class: so
@@ -148,7 +151,6 @@ class FreeColumns:
         """
         units, marks = self._units, np.stack([mixed.mark for mixed in columns])
         class_of = np.unique(marks, axis=1, return_inverse=True)[1].ravel()[blocks.block]
-        regions = self._taxonomy.regions(units, blocks.row, blocks.block, blocks.number)
         free = [i for i, scale in enumerate(self._scales) if scale is not None]
         kept = [i for i, scale in enumerate(self._scales) if scale is None]
         found = downcoding.of_blocks(
