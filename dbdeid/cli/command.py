@@ -251,6 +251,11 @@ def show(options: Options, document: Any, text: str, *, code: bool = False) -> N
 
 def _print(document: Any, options: Options) -> None:
     options.printed.append(document)
+    print_json(document)
+
+
+def print_json(document: Any) -> None:
+    """Print a document as every command does."""
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=str))
 
 

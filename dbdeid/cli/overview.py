@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import io
-import json
 import sys
 from typing import Any
 
 import typer.core
 
+from dbdeid.cli.command import print_json
 from dbdeid.errors import Failure
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -43,7 +43,7 @@ class Overview(typer.core.TyperGroup):
             error.show()
             failure = Failure(error.format_message(), error.exit_code)
             if "--json" in (sys.argv[1:] if words is None else words):
-                typer.echo(json.dumps(failure.document, indent=2, ensure_ascii=False))
+                print_json(failure.document)
             sys.exit(failure.exit_code)
         sys.exit(code or 0)
 

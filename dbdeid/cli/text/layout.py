@@ -36,6 +36,13 @@ def _folded(rows: Sequence[Sequence[str]], width: int) -> str:
     return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
+def left_out(rows: int) -> list[str]:
+    """The line below a table that tells how many of its rows are not shown; none where all are."""
+    if rows <= 0:
+        return []
+    return [f"  … {rows:,} more {'row' if rows == 1 else 'rows'}; --json prints all"]
+
+
 def flat(value: Any, digits: int = 4) -> str:
     """A declared or found value in one line."""
     if isinstance(value, Mapping):

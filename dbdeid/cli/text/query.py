@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from dbdeid.cli.text.layout import grid
+from dbdeid.cli.text.layout import grid, left_out
 
 if TYPE_CHECKING:
     from dbdeid.commands.queries.result import Result
@@ -27,12 +27,7 @@ def answered(found: Result) -> str:
         ]
         head, *cells = zip(*columns, strict=True)
         table = grid(head, cells)
-    more = len(found.rows) - ROWS_SHOWN
-    rest = (
-        [f"  … {more:,} more {'row' if more == 1 else 'rows'}; --json prints all"]
-        if more > 0
-        else []
-    )
+    rest = left_out(len(found.rows) - ROWS_SHOWN)
     return "\n".join([table, *rest, *(f"  note: {note}" for note in found.notes)])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dbdeid.cli.text.advice import conversation, questions
-from dbdeid.cli.text.layout import flat, grid
+from dbdeid.cli.text.layout import flat, grid, left_out
 from dbdeid.cli.text.queries import drawn as drawn
 from dbdeid.cli.text.queries import share, workload
 from dbdeid.cli.text.release import external
@@ -330,10 +330,5 @@ def _special(found: SpecialUniques, width: int) -> str:
 def table(found: Table) -> str:
     """The result of an SQL statement."""
     rows = [["NULL" if cell is None else str(cell) for cell in row] for row in found.rows]
-    more = len(rows) - ROWS_SHOWN
-    rest = (
-        f"\n  … {more:,} more {'row' if more == 1 else 'rows'}; --json prints all"
-        if more > 0
-        else ""
-    )
-    return grid(found.columns, rows[:ROWS_SHOWN]) + rest
+    shown = grid(found.columns, rows[:ROWS_SHOWN])
+    return "\n".join([shown, *left_out(len(rows) - ROWS_SHOWN)])
