@@ -15,9 +15,14 @@ WITH shown AS (
 ), given AS (
   SELECT *, row_number() OVER (ORDER BY point, text) AS number FROM __source__
 ), fits AS (
-  SELECT DISTINCT given.number, meant.place
+  -- each of the two joins has an order or a hash to go by; of both in one, DuckDB tries every pair
+  SELECT given.number, meant.place
   FROM given
-  JOIN meant ON given.point >= meant.low AND (given.point < meant.high OR given.point = meant.low)
+  JOIN meant ON given.point = meant.low
+  UNION
+  SELECT given.number, meant.place
+  FROM given
+  JOIN meant ON given.point > meant.low AND given.point < meant.high
   UNION
   SELECT given.number, meant.place
   FROM given
