@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
 @pytest.mark.full
 def test_random_releases_answer_alike(session: Session, server: Server) -> None:
     asked, releases = 0, examples(8)
-    for case in random_cases(session, "postgres", range(300, 300 + releases), each=2):
+    for case in random_cases(session, "postgres", range(300, 300 + releases), each=4):
         server.write(case.tables)
         found = server.ask([one.written for one in case.asked])
         for one, theirs in zip(case.asked, found, strict=True):

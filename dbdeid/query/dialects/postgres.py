@@ -40,6 +40,7 @@ from dbdeid.query.dialects.translation import (
     text,
     unit,
 )
+from dbdeid.query.groups.held import STEP
 
 _BYTES = exp.Identifier(this="C", quoted=True)
 _UNICODE = exp.Identifier(this="und-x-icu", quoted=True)
@@ -260,6 +261,16 @@ def _last_day(node: exp.Expr) -> exp.Expr:
     return exp.cast(exp.paren(month + rest), "DATE")
 
 
+def _common_table(node: exp.Expr) -> exp.Expr:
+    """A table of WITH; steps are kept apart, for the planner would write each into all later ones.
+
+    Of steps that each name the one before several times, it runs out of memory.
+    """
+    if node.alias == STEP or node.alias.startswith(f"{STEP}_of_"):
+        node.set("materialized", True)
+    return node
+
+
 def _epoch(node: exp.Expr) -> exp.Expr:
     moment = exp.cast(only(node, "this").this, "TIMESTAMP")
     return exp.cast(exp.Extract(this=exp.var("EPOCH"), expression=moment), "DOUBLE")
@@ -267,6 +278,7 @@ def _epoch(node: exp.Expr) -> exp.Expr:
 
 RULES: Mapping[type[exp.Expr], Rule] = {
     **SHARED,
+    exp.CTE: _common_table,
     exp.DataType: _type,
     exp.Cast: _cast,
     exp.Add: same,

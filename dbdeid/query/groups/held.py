@@ -19,7 +19,7 @@ from dbdeid.engine.relation import Relation
 from dbdeid.query.groups.intervals import Interval
 
 LONG = 100  # nodes: less than a share of two counts has
-_STEP = "step"
+STEP = "step"  # the name of a table that a step computes, or the start of it
 
 # Names the table that holds the rows of a query.
 Named: TypeAlias = Callable[[exp.Select], Relation]
@@ -63,14 +63,14 @@ class Held(Mapping[str, Interval]):
         if not long or node.find(exp.Column) is None:
             return node
         if node not in self._names:
-            names = (c.name for c in node.find_all(exp.Column) if c.table == _STEP)
+            names = (c.name for c in node.find_all(exp.Column) if c.table == STEP)
             depth = 1 + max((_depth(name) for name in names), default=-1)
             if depth == len(self._steps):
                 self._steps.append({})
             name = f"step_{depth}_{len(self._steps[depth])}"
             kept = node.copy()
             self._steps[depth][name], self._names[kept] = kept, name
-        return column(self._names[node], _STEP)
+        return column(self._names[node], STEP)
 
     def before(self, select: exp.Select, named: Named) -> exp.Select:
         """A query of groups whose expressions name what steps compute, on these steps.
@@ -84,11 +84,11 @@ class Held(Mapping[str, Interval]):
         held: dict[str, exp.Expr] = {}
 
         def moved(node: exp.Expr) -> exp.Expr:
-            if not isinstance(node, exp.Column) or node.table == _STEP:
+            if not isinstance(node, exp.Column) or node.table == STEP:
                 return node
             name = f"{node.table}_{node.name}"
             held.setdefault(name, node.copy())
-            return column(name, _STEP)
+            return column(name, STEP)
 
         def over_step(node: exp.Expr) -> exp.Expr:
             return node.transform(moved)
@@ -117,7 +117,7 @@ def _named(node: exp.Expr, name: str) -> exp.Alias:
 
 def _over(select: exp.Select, step: Relation) -> exp.Select:
     table = step.table
-    table.set("alias", exp.TableAlias(this=identifier(_STEP)))
+    table.set("alias", exp.TableAlias(this=identifier(STEP)))
     return select.from_(table, copy=False)
 
 

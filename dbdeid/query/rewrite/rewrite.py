@@ -22,7 +22,7 @@ from dbdeid.engine.expressions import cast, column, identifier
 from dbdeid.engine.relation import Relation
 from dbdeid.query.groups.conditions import decided, interval, possible, present
 from dbdeid.query.groups.exactly import in_places
-from dbdeid.query.groups.held import Held
+from dbdeid.query.groups.held import STEP, Held
 from dbdeid.query.groups.intervals import Interval
 from dbdeid.query.groups.regrouped import Regrouped, over_items, regrouped
 from dbdeid.query.parse.answerable import Answerable
@@ -342,7 +342,7 @@ class _Rewriting:
         return held.before(items, self._step)
 
     def _step(self, query: exp.Select) -> Relation:
-        return self.tables.named("step", query, lambda: query)
+        return self.tables.named(STEP, query, lambda: query)
 
     # -- the answer --------------------------------------------------------------------------
 
