@@ -89,7 +89,7 @@ class Sensitive:
                 least = model.declared["l"]
                 yield Unsatisfiable(
                     f"no release is {least}-diverse: {' and '.join(self.columns)} has {values} "
-                    f"values, fewer than l = {least}",
+                    f"{'value' if values == 1 else 'values'}, fewer than l = {least}",
                     hint=f"l can be at most {values}; a column with one value needs no model, but "
                     "`accept: homogeneity`",
                 )

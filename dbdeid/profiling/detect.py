@@ -69,6 +69,7 @@ class DetectedColumn:
         known: records with a value, NULL and placeholders left out.
         distinct: values, without NULL.
         placeholder: a text that stands for a missing value, as `?`; None where there is none.
+        placeholders: how many of the values are such texts.
         low: the least number; None of other columns, and where it is not finite.
         high: the greatest number.
         whole: all its numbers are whole.
@@ -82,6 +83,7 @@ class DetectedColumn:
     known: int
     distinct: int
     placeholder: str | None = None
+    placeholders: int = 0
     low: float | None = None
     high: float | None = None
     whole: bool = False
@@ -159,6 +161,7 @@ def _found(seen: ColumnShape, american: bool) -> DetectedColumn:
         seen.known,
         seen.distinct,
         seen.placeholder,
+        seen.placeholders,
         seen.low,
         seen.high,
         seen.whole,

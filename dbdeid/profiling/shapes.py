@@ -53,6 +53,7 @@ class ColumnShape:
     high: float | None
     whole: bool
     placeholder: str | None
+    placeholders: int
     length: float
     blanks: float
     letters: int
@@ -100,6 +101,7 @@ def column_shapes(
             float(high) if finite else None,
             whole=held.family in NUMBERS and not odd,
             placeholder=shown.get("placeholder"),
+            placeholders=int(shown.get("placeholders") or 0),
             length=float(shown.get("length") or 0),
             blanks=float(shown.get("blanks") or 0),
             letters=int(shown.get("icd10_letters") or 0),
@@ -155,6 +157,7 @@ class _Alike(NamedTuple):
     different: int
     missing: int | None
     placeholder: str | None
+    placeholders: int
     shapes: Sequence[bool]  # of `_SHAPES`; NULL, like what follows, where all are placeholders
     records: int
     signs: int
@@ -167,7 +170,7 @@ def _of_column(alike: Sequence[_Alike]) -> Mapping[str, Any]:
     if not alike:
         return {"known": 0, "different": 0}
     column_, shaped = alike[0], [one for one in alike if one.shapes is not None]
-    told = {name: getattr(column_, name) for name in _Alike._fields[:4]}
+    told = {name: getattr(column_, name) for name in _Alike._fields[:5]}
     if not shaped:
         return told
     records = sum(one.records for one in shaped)

@@ -136,7 +136,7 @@ def test_a_class_needs_values_that_say_different_things(con: Any, method: dict[s
 
 def test_spellings_and_nulls_are_not_diverse(con: Any) -> None:
     load(con, [(i, value) for i in range(4) for value in ("HIV", "HIV ", None)])
-    with pytest.raises(dbdeid.Unsatisfiable, match="has 1 values, fewer than l = 3"):
+    with pytest.raises(dbdeid.Unsatisfiable, match="has 1 value, fewer than l = 3"):
         dbdeid.run(spec(diverse(3)), con)
     dbdeid.run(spec(diverse(3), values="as_written"), con)
     # the verifier alone: the same table held to the promise as it is read

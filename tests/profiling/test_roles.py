@@ -435,6 +435,19 @@ def test_any_table_gets_a_draft_that_says_what_to_do(
         assert [one["name"] for one in found["undecided"]] == open_ones
 
 
+@pytest.mark.parametrize(("values", "asked"), [("['', '0']", True), ("['', '0', '1']", False)])
+def test_texts_that_say_nothing_make_no_column_diverse(
+    tmp_path: Path, values: str, asked: bool
+) -> None:
+    size = values.count(",") + 1
+    source = parquet(
+        tmp_path, f"SELECT {values}[1 + i % {size}] AS salary, 30 AS age FROM range(60) t(i)"
+    )
+    text = drafted(source, None).text
+    assert ("accept: homogeneity" in text) is asked
+    assert ("l_diversity, column: salary" in text) is not asked
+
+
 def test_comments_hold_no_cell_of_what_is_withheld(tmp_path: Path) -> None:
     source = parquet(
         tmp_path,

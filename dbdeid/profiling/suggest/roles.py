@@ -365,7 +365,8 @@ def _diversified(some: Sequence[Proposal]) -> Iterator[Proposal]:
 
 
 def _various(p: Proposal) -> bool:
-    return p.found.distinct > 1 and p.telling is not None and p.telling.most < DIVERSE
+    known = p.found.distinct - p.found.placeholders  # a model counts no text that says nothing
+    return known > 1 and p.telling is not None and p.telling.most < DIVERSE
 
 
 def asking(proposals: Proposals) -> Proposals:

@@ -60,7 +60,8 @@ columns AS (
     any_value(known) AS known,
     any_value(different) AS different,
     sum(n) FILTER (placeholder) AS missing,
-    arg_max(value, n) FILTER (placeholder) AS placeholder
+    arg_max(value, n) FILTER (placeholder) AS placeholder,
+    count(*) FILTER (placeholder) AS placeholders
   FROM __rel__
   GROUP BY place
 ),
