@@ -152,16 +152,15 @@ def commands() -> str:
         "0 done; 2 bad input; 3 no release satisfies the declared models, or none was found; "
         "4 verification failed; 130 interrupted; 1 a defect of dbdeid.\n",
     ]
-    first = True
+    common: list[Any] = []
     for words, command in _commands(root, ("dbdeid",)):
         _name_values(command)
-        options = [p for p in command.params if p.name not in shared and p.name != "help"]
-        parts += _command(words, command, options)
-        if first:
-            common = [p for p in command.params if p.name in shared]
-            every = ["## Options of every command\n", *_options(common)]
-            parts[2:2] = every
-            first = False
+        shown = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
+        if not common:
+            common = [p for p in shown if p.name in shared]
+            parts += ["## Options of every command\n", *_options(common)]
+        of_all = {p.name for p in common}
+        parts += _command(words, command, [p for p in shown if p.name not in of_all])
     return "\n".join(parts) + "\n"
 
 
