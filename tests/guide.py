@@ -142,7 +142,8 @@ def follow(name: str | Path, folder: Path) -> int:
         elif block.language == "python":
             printed = python(block.text, folder)
         elif block.language == "text":
-            shown, there = (_VARYING.get(block.mark, masked)(text) for text in (block.text, printed))
+            compare = _VARYING.get(block.mark, masked)
+            shown, there = compare(block.text), compare(printed)
             assert there == shown, "\n".join(unified_diff(shown, there, "page", "printed", n=1))
             compared += 1
     assert compared == page.read_text(encoding="utf-8").count("```text")
@@ -158,7 +159,7 @@ def masked(text: str) -> list[str]:
 
 
 def _without_figures(text: str) -> list[str]:
-    """Lines without the figures that differ from one processor to another, and what hangs on them."""
+    """Lines without the figures that differ between processors, and what hangs on them."""
     lines = [re.sub(r"\d[\d,.]*%?", "#", line) for line in masked(text)]
     lines = [re.sub(r"people at risk: .*", "people at risk", line) for line in lines]
     return [re.sub(r" +", " ", line) for line in lines if not line.startswith("  note ")]

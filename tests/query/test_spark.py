@@ -25,6 +25,7 @@ def spark() -> Iterator[Any]:
     settings = {
         **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"},
         **{"spark.driver.host": "127.0.0.1", "spark.sql.ansi.enabled": "true"},
+        "spark.driver.memory": "3g",  # plans of long queries
         "spark.sql.session.timeZone": "America/New_York",
     }
     started = sql.SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()

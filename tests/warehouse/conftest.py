@@ -20,6 +20,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"},
         **{"spark.driver.host": "127.0.0.1", "spark.sql.session.timeZone": "America/New_York"},
         **{"spark.sql.warehouse.dir": str(folder), "spark.ui.showConsoleProgress": "false"},
+        "spark.driver.memory": "3g",  # as tests/query has it: in one process the first holds
     }
     started = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     started.sparkContext.setLogLevel("OFF")

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 
 import dbdeid
 from dbdeid.engine.engines import warehouse_of
@@ -106,6 +107,15 @@ class Both:
     there: RunResult
 
 
+def _nearly(promise: Any) -> dict[str, Any]:
+    """A promise whose number may differ in its last digits, as logarithms of two libraries do."""
+    found = promise["found"]
+    return {
+        **promise,
+        "found": pytest.approx(found, rel=1e-12) if isinstance(found, float) else found,
+    }
+
+
 def both(spark: Any, spec: dict[str, Any], rows: pa.Table) -> Both:
     """Run a spec in both engines, and assert that they make the same of it."""
     source, release = spec["source"], spec["release"]
@@ -123,7 +133,7 @@ def both(spark: Any, spec: dict[str, Any], rows: pa.Table) -> Both:
     assert there.loss == here.loss
     assert there.suppressed_rows == here.suppressed_rows
     assert there.classes == here.classes
-    assert there.promises == here.promises
+    assert [*there.promises] == [_nearly(one) for one in here.promises]
     assert there.remains == here.remains
     found = released(spark, release)
     assert found.column_names == own.column_names
