@@ -51,6 +51,21 @@ def truthful(
     )
 
 
+def earlier(
+    release: Relation, catalog: Relation, sensitive: str | None, columns: Sequence[str]
+) -> tuple[Query, Query]:
+    """Both as versions up to 0.2 published them: the same rows, with every pair of a class and a
+    value of its group listed on the way, so that they took a hundred times as long.
+    """
+    told = [] if sensitive is None else [sensitive]
+    return (
+        _rendered("data/earlier/weighted", release, catalog, sensitive, {}),
+        _rendered(
+            "data/earlier/truthful", release, catalog, sensitive, {"columns": columns, "told": told}
+        ),
+    )
+
+
 def _rendered(
     name: str,
     release: Relation,

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from dbdeid.data.weights import truthful, weighted
+from dbdeid.data.weights import earlier, truthful, weighted
 from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.sqltext import sql
@@ -99,6 +99,16 @@ def test_by_hand(session: Session) -> None:
     found = session.rows(truthful(RELEASE, CATALOG, "illness", names))
     certain = [(1, "b", None), (2, None, "cold"), (3, "d", "flu")]
     assert Counter(found) == Counter([*certain, (None, None, "flu")])
+
+
+def test_earlier_versions_published_the_same_rows(session: Session) -> None:
+    made(session, RECORDS, GROUPS)
+    names = ["class_id", "age", "illness"]
+    now = weighted(RELEASE, CATALOG, "illness"), truthful(RELEASE, CATALOG, "illness", names)
+    before = earlier(RELEASE, CATALOG, "illness", names)
+    assert {sql(one) for one in now}.isdisjoint(map(sql, before))
+    for one, other in zip(now, before, strict=True):
+        assert Counter(session.rows(one)) == Counter(session.rows(other))
 
 
 @st.composite

@@ -9,6 +9,9 @@ import pytest
 from counterfeited import Padded, counterfeited
 from handmade import detail, failed
 
+from dbdeid.data.weights import earlier
+from dbdeid.engine.relation import Relation
+from dbdeid.engine.sqltext import sql
 from dbdeid.privacy import LDiversity, TCloseness
 from dbdeid.verify import Verification, verify_bare
 
@@ -544,6 +547,19 @@ def test_a_third_view(tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled(2)
+def test_views_of_an_earlier_version_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = counterfeited()
+    padding, names = release.declared.padding, [c.name for c in release.declared.columns]
+    assert padding is not None
+    both = earlier(Relation("ward"), Relation("ward_catalog"), padding.sensitive, names)
+    texts = dict(zip(release.views(), map(sql, both), strict=True))
+    assert texts != release.views()
+    monkeypatch.setattr(Padded, "views", lambda _: texts)
+    assert release.publish(tmp_path / "ward.duckdb").verified
+
+
 @pytest.mark.parametrize("view", ["ward_weighted", "ward_truthful"])
 def test_a_shipped_text_that_gives_other_rows(
     tmp_path: Path, view: str, monkeypatch: pytest.MonkeyPatch
@@ -584,7 +600,6 @@ def test_a_file_with_a_betraying_catalog(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_with_another_catalog_than_was_verified(tmp_path: Path, suffix: str) -> None:
     from dbdeid.engine.duckdb.session import Session
-    from dbdeid.engine.relation import Relation
     from dbdeid.verify import contents, verify_file
 
     release = counterfeited().padding(strict=False)

@@ -6,11 +6,11 @@ it gives what the verifier computes by itself from table and catalog.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dbdeid.data.weights import WEIGHT, truthful, weighted
+from dbdeid.data.weights import WEIGHT, earlier, truthful, weighted
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import (
     Query,
@@ -60,22 +60,27 @@ def definitions(
     if table.find(CLASS_ID) is None or not found:
         return other
     for one in sensitive:
-        if other and one != CLASS_ID:
-            shipped = _shipped(table, catalog, one)
-            other = [name for name in other if found.get(name) not in shipped[name]]
+        for queries in _written(table, catalog, one) if one != CLASS_ID else ():
+            if other:
+                shipped = _shipped(table, catalog, queries)
+                other = [name for name in other if found.get(name) not in shipped[name]]
     return other
 
 
-def _shipped(table: Relation, catalog: Relation, sensitive: str | None) -> dict[str, set[str]]:
-    """The text of each view as a new database shows it, and as a published and reopened one."""
+def _written(
+    table: Relation, catalog: Relation, sensitive: str | None
+) -> Iterator[dict[str, Query]]:
+    """The views as this version publishes them, and as versions before it did."""
     bare = Relation(table.name), Relation(catalog.name)
-    queries = dict(
-        zip(
-            names(table.name),
-            (weighted(*bare, sensitive), truthful(*bare, sensitive, table.names)),
-            strict=True,
-        )
-    )
+    now = weighted(*bare, sensitive), truthful(*bare, sensitive, table.names)
+    for both in (now, earlier(*bare, sensitive, table.names)):
+        yield dict(zip(names(table.name), both, strict=True))
+
+
+def _shipped(
+    table: Relation, catalog: Relation, queries: dict[str, Query]
+) -> dict[str, set[str]]:
+    """The text of each view as a new database shows it, and as a published and reopened one."""
     with (
         ENGINE.open(None, read_only=False) as fresh,
         TemporaryDirectory(dir=fresh.scratch) as folder,

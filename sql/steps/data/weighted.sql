@@ -8,31 +8,38 @@ SELECT
   coalesce((known.records - known.counterfeits) / known.records, 1) AS weight
 FROM __release__ AS released
 LEFT JOIN (
-  -- groups share no class, so the smallest id tells them apart
   SELECT
-    listed.class_id,
-    listed.sensitive_value,
+    counted.class_id,
+    counted.sensitive_value,
     listed.counterfeits,
     sum(counted.records)
-      OVER (PARTITION BY listed.first_id, listed.sensitive_value) AS records
+      OVER (PARTITION BY counted.first_id, counted.sensitive_value) AS records
   FROM (
     SELECT
-      unnest(class_ids) AS class_id,
-      list_min(class_ids) AS first_id,
-      sensitive_value,
-      counterfeits
-    FROM __catalog__
-  ) AS listed
-  JOIN (
-    SELECT
       held.class_id,
+      grouped.first_id,
       CAST(held.__sensitive__ AS VARCHAR) AS sensitive_value,
       count(*) AS records
     FROM __release__ AS held
-    GROUP BY held.class_id, CAST(held.__sensitive__ AS VARCHAR)
+    JOIN (
+      -- groups share no class, so the smallest id tells them apart; each value of one lists its
+      -- classes, which are taken from it once
+      SELECT first_id, unnest(class_ids) AS class_id
+      FROM (
+        SELECT list_min(class_ids) AS first_id, any_value(class_ids) AS class_ids
+        FROM __catalog__
+        GROUP BY list_min(class_ids)
+      ) AS once
+    ) AS grouped
+      ON grouped.class_id = held.class_id
+    GROUP BY held.class_id, grouped.first_id, CAST(held.__sensitive__ AS VARCHAR)
   ) AS counted
-    ON counted.class_id = listed.class_id
-    AND counted.sensitive_value IS NOT DISTINCT FROM listed.sensitive_value
+  JOIN (
+    SELECT list_min(class_ids) AS first_id, sensitive_value, counterfeits
+    FROM __catalog__
+  ) AS listed
+    ON listed.first_id = counted.first_id
+    AND listed.sensitive_value IS NOT DISTINCT FROM counted.sensitive_value
 ) AS known
   ON known.class_id = released.class_id
   AND known.sensitive_value IS NOT DISTINCT FROM CAST(released.__sensitive__ AS VARCHAR)
