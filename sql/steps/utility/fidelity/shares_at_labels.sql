@@ -12,17 +12,35 @@ WITH shown AS (
   SELECT DISTINCT shown.place, pieces.low, pieces.high, pieces.leaf
   FROM shown
   JOIN __pieces__ AS pieces ON shown.label IS NOT DISTINCT FROM pieces.label
+), ranges AS (
+  -- what touches is one range: a label of thirty years stands for eleven thousand days
+  SELECT place, min(low) AS low, max(high) AS high
+  FROM (
+    SELECT place, low, high, count(*) FILTER (WHERE begins) OVER upto AS island
+    FROM (
+      SELECT
+        place,
+        low,
+        high,
+        coalesce(low > max(high) OVER (upto ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), TRUE) AS begins
+      FROM meant
+      WHERE low < high
+      WINDOW upto AS (PARTITION BY place ORDER BY low, high)
+    ) AS told
+    WINDOW upto AS (PARTITION BY place ORDER BY low, high)
+  ) AS islands
+  GROUP BY place, island
 ), given AS (
   SELECT *, row_number() OVER (ORDER BY point, text) AS number FROM __source__
 ), fits AS (
-  -- each of the two joins has an order or a hash to go by; of both in one, DuckDB tries every pair
+  -- ends and ranges are looked up apart: of both in one condition, DuckDB tries every pair
   SELECT given.number, meant.place
   FROM given
   JOIN meant ON given.point = meant.low
   UNION
-  SELECT given.number, meant.place
+  SELECT given.number, ranges.place
   FROM given
-  JOIN meant ON given.point > meant.low AND given.point < meant.high
+  JOIN ranges ON given.point > ranges.low AND given.point < ranges.high
   UNION
   SELECT given.number, meant.place
   FROM given
