@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from dbdeid.privacy.risk.risk import Risk
 from dbdeid.rerelease.rerelease import require_memory
 from dbdeid.review import findings
 from dbdeid.review.advice import Consultation, EarlierRun, consult, earlier_runs
+from dbdeid.review.forecast import Forecast, forecast
 from dbdeid.review.undecided_columns import OpenDecisions, undecided
 from dbdeid.spec.names import is_external
 from dbdeid.spec.open_decisions import open_mistakes
@@ -90,12 +92,14 @@ def check(
         session = work.session
         require_memory(work, file)
         check_owned(work, file.spec)
+        started = time.perf_counter()
         bound = bind(file, session)
         check_source(work, bound)
         open_ones = _Open.of(bound, session)
         if not bound.quasi_identifiers and not bound.names("synthesize"):
             return open_ones.alone(bound)
         prepared = ready(bound, session)
+        foreseen = forecast(prepared, time.perf_counter() - started)
         earlier = earlier_runs(work, bound)
         recipients.originals(bound, session)  # so that a run will not refuse them
         if prepared.parameters.k > prepared.subjects:
@@ -116,10 +120,10 @@ def check(
         warnings += open_ones.answered(prepared, session)
         method.try_values(prepared, session)
         if values == "drawn":
-            return _told(prepared, size, None, warnings, None, earlier, open_ones)
+            return _told(prepared, size, None, warnings, None, earlier, open_ones, foreseen)
         risk = risk_before(prepared, session)
         consulted = consult(prepared, session, clock, offer, deep=deep)
-        return _told(prepared, size, risk, warnings, consulted, earlier, open_ones)
+        return _told(prepared, size, risk, warnings, consulted, earlier, open_ones, foreseen)
 
 
 @dataclass(slots=True)
@@ -153,7 +157,7 @@ class _Open:
             | dict.fromkeys(("hierarchy", "levels", "values"))
             for c in bound.columns
         ]
-        nothing = dict.fromkeys(("lattice_size", "risk", "uniqueness", "cost"))
+        nothing = dict.fromkeys(("lattice_size", "risk", "uniqueness", "cost", "forecast"))
         kept = {"release": bound.spec.release, "columns": columns, **nothing}
         rows = dict.fromkeys(("source_rows", "source_subjects"))
         none: JsonObject = {key: [] for key in ("warnings", "advice", "changes", "earlier")}
@@ -194,6 +198,7 @@ def _told(
     consulted: Consultation | None,
     earlier: Sequence[EarlierRun],
     open_ones: _Open,
+    foreseen: Forecast | None,
 ) -> Checked:
     advised = consulted.advised if consulted else ()
     return Checked(
@@ -205,7 +210,7 @@ def _told(
             **size,
             "risk": plain(risk),
             "columns": _columns(prepared),
-            "warnings": list(warnings),
+            "warnings": [*warnings, *(foreseen.words if foreseen else ())],
             "uniqueness": plain(consulted.uniqueness) if consulted else None,
             "cost": plain(consulted.cost) if consulted else None,
             "methods": plain(consulted.methods.methods) if consulted else [],
@@ -213,6 +218,7 @@ def _told(
             "advice": [one.text for one in advised],
             "changes": [plain(one.changes) for one in advised],
             "earlier": plain(earlier),
+            "forecast": plain(foreseen),
         }
     )
 

@@ -92,6 +92,11 @@ class MethodPart(Part):
     name: str
 
     @property
+    def procedure(self) -> str:
+        """The method, with the option that decides how long it takes, if one does."""
+        return self.name
+
+    @property
     def people(self) -> str | None:
         """The population in which the risk is weighed, beside those of the models."""
         return None

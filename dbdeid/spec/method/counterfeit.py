@@ -77,6 +77,11 @@ class Counterfeit(MethodPart):
         return self
 
     @property
+    def procedure(self) -> str:
+        """The method with its recoding."""
+        return f"{self.name}, {self.recoding}"
+
+    @property
     def catalogued(self) -> bool:
         """Whether a catalog of counterfeit records is published."""
         return self.catalog != "none"

@@ -123,6 +123,11 @@ class LocalRecoding(MethodPart):
                 )
 
     @property
+    def procedure(self) -> str:
+        """The method with its algorithm."""
+        return f"{self.name}, {self.algorithm}"
+
+    @property
     def loss(self) -> Literal["balanced", "loss", "node_entropy", "block_entropy", "literal"]:
         """The objective, declared or that of the algorithm."""
         if self.objective is not None:

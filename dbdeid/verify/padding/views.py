@@ -77,9 +77,7 @@ def _written(
         yield dict(zip(names(table.name), both, strict=True))
 
 
-def _shipped(
-    table: Relation, catalog: Relation, queries: dict[str, Query]
-) -> dict[str, set[str]]:
+def _shipped(table: Relation, catalog: Relation, queries: dict[str, Query]) -> dict[str, set[str]]:
     """The text of each view as a new database shows it, and as a published and reopened one."""
     with (
         ENGINE.open(None, read_only=False) as fresh,
