@@ -171,7 +171,7 @@ def _neighbours(found: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
         verdict = "yes" if one["accepted"] else "no: the spec does not allow it"
         yield {
             "column": one["column"],
-            "levels": f"{found['transformation'][one['column']]} → {one['level']}",
+            "levels": f"{found['transformation'][one['column']]}\u00a0→\u00a0{one['level']}",
             "lost": f"{count(lost)} ({part(lost, found['source_subjects'])})",
             "score": f"{one['score']:.4f}",
             "verdict": verdict if one["feasible"] else "no: suppresses too much",
