@@ -162,7 +162,7 @@ def strict(bound: Bound, found: Sequence[Compared], both: Together | None) -> No
     safe = all(one.safe for one in found) and (both is None or both.safe)
     if bound.spec.rerelease == "strict" and not safe:
         raise Unsatisfiable(
-            "with an earlier release of its source this one would tell more than each alone, and "
+            "with an earlier release of its source this one would reveal more than each alone, and "
             "`rerelease: strict` refuses that: "
             + "; ".join((*words(found), *composition.words(both))),
             hint="nothing was replaced; `dbdeid run --reuse` keeps the levels of the last run, "

@@ -55,7 +55,7 @@ def _tried(made: Synthetic) -> Iterator[str]:
         everyone, outliers = found.everyone, found.outliers
         yield (
             f"  shadow attack AUC {everyone.auc:.3f}, of outliers {outliers.auc:.3f}; "
-            f"members told at 1 % false alarms: {everyone.true_positives:.1%}, of outliers "
+            f"members recognized at 1% false alarms: {everyone.true_positives:.1%}, of outliers "
             f"{outliers.true_positives:.1%}; people at risk: {found.people_at_risk:,}, of "
             f"{found.outlying:,} outliers {found.outliers_at_risk:,}"
         )
