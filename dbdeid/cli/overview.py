@@ -15,12 +15,12 @@ from dbdeid.cli.command import print_json
 from dbdeid.errors import Failure
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Begin": ("demo", "init", "ui", "risk", "roles"),
+    "Start": ("demo", "init", "ui", "risk", "roles"),
     "Release": ("check", "run", "search", "frontier"),
-    "Look at a release": ("verify", "evaluate", "report", "query", "serve", "workload"),
-    "Give it away": ("export", "sign", "releases", "list"),
-    "In a project, and in dbt": ("test", "docs", "dbt"),
-    "In SQL": ("sql", "macros"),
+    "Check and use": ("verify", "evaluate", "report", "query", "serve", "workload"),
+    "Hand out": ("export", "sign", "releases", "list"),
+    "Projects and dbt": ("test", "docs", "dbt"),
+    "SQL": ("sql", "macros"),
 }
 
 # What words that make no command end in: of click, of which some versions of typer have a copy.

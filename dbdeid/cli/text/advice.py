@@ -1,4 +1,4 @@
-"""What a check says of uniqueness, of costs, and of what to change first."""
+"""Print what a check found: uniqueness, costs, and advice on what to change first."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def conversation(found: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a check that tell what makes records unique, and what that costs."""
+    """Format the columns that make records unique, and the cost of keeping them."""
     unique = found.get("uniqueness")
     if unique:
         yield from _uniqueness(unique, found.get("cost"))

@@ -1,4 +1,4 @@
-"""What the command line says of synthetic records."""
+"""Print a run of synthetic records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def synthesized(result: RunResult, made: Synthetic) -> str:
-    """A finished run whose records are nobody's, in a few lines."""
+    """Format a finished run of synthetic records in a few lines."""
     response = f", to explain {made.response}" if made.response else ""
     apart = "kept apart, small combinations joined" if made.merged else "kept apart"
     strata = f"; {', '.join(made.strata)} {apart}" if made.strata else ""
