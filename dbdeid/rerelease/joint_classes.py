@@ -1,4 +1,4 @@
-"""Joint classes of two releases: what is found in them, and the notes on it.
+"""Find the joint classes of two releases that isolate people, and word the warnings.
 
 Whoever has two releases and knows the quasi-identifiers of a person looks only at the records that
 fit in both. The people whom one release shows in one class and the other in one class are a *joint

@@ -95,7 +95,7 @@ class ColumnCost:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is lost under the best transformation that was found, and to what.
+    """The loss under the best transformation found, and what causes it.
 
     Attributes:
         transformation: the level of each quasi-identifier.

@@ -85,7 +85,7 @@ def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
 
 
 def require_of_columns(bound: Bound, steps: Steps) -> None:
-    """Check the answers to questions that arise before anything is counted or staged.
+    """Refuse a spec whose sensitive columns or repeating identifiers still need an answer.
 
     Args:
         bound: the whole specification.

@@ -110,7 +110,7 @@ def text_of(path: Path) -> str:
 
 
 def as_path(source: str | Path) -> Path | None:
-    """The path that is meant; None where the text itself is the spec."""
+    """Return the path that a source names; None where the text itself is the spec."""
     if isinstance(source, Path):
         return source
     looks_like_text = "\n" in source or ": " in source or source.lstrip().startswith("{")

@@ -1,4 +1,4 @@
-"""The page of columns: what each is, its role and why, and what is still to be decided."""
+"""The page of columns: values, role and reason of each, and the open decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a release: what is promised, whether it fits, the run, and what may leave."""
+"""The page of a release: the promise, the check, the run, and the files that may leave."""
 
 from __future__ import annotations
 
