@@ -139,7 +139,7 @@ def words(padded: Padded, found: Suspected | None) -> Iterator[str]:
     alone = "method" if padded.catalog == "none" else "catalog"
     yield (
         "someone who learns from the release which values go with which quasi-identifiers suspects "
-        f"the right records (AUC {found.auc:.3f}; of the 5 % most suspicious {found.among_most:.0%} "
+        f"the right records (AUC {found.auc:.3f}; of the 5% most suspicious {found.among_most:.0%} "
         f"are counterfeit) and finds the people of classes that may be padded with a chance of "
         f"{found.success:.3f}, of the surest twentieth of classes {found.surest:.3f}, where the "
         f"{alone} alone gives {padded.risk:.3f}: that is the prosecutor risk that is told. Coarser "

@@ -68,10 +68,10 @@ def conversation(found: Mapping[str, Any]) -> Iterator[str]:
 def _uniqueness(unique: Mapping[str, Any], cost: Mapping[str, Any] | None) -> Iterator[str]:
     total = unique["unique_records"]
     one = total == 1
-    are, their, they = ("is", "its", "it is") if one else ("are", "their", "they are")
+    are, their = ("is", "its") if one else ("are", "their")
     yield (
         f"  {total:,} of {unique['records']:,} records ({total / unique['records']:.1%}) {are} "
-        f"unique in {their} quasi-identifiers as {they} (NULL as a value)"
+        f"unique on {their} unchanged quasi-identifiers (NULL as a value)"
     )
     head = ["quasi-identifier", "unique by it alone", "unique without it"]
     rows = [[c["name"], f"{c['alone']:,}", f"{c['without']:,}"] for c in unique["columns"] if total]
@@ -130,6 +130,6 @@ def _earlier(runs: Sequence[Mapping[str, Any]]) -> str:
     last = ", ".join(f"{run['release']} ({run['created'][:10]})" for run in runs[:RUNS_SHOWN])
     many = f", and {len(runs) - RUNS_SHOWN:,} before" if len(runs) > RUNS_SHOWN else ""
     return (
-        f"  released before from the same source: {last}{many}; who has two releases compares "
-        "them, see `rerelease:`"
+        f"  released before from the same source: {last}{many}; someone who has two releases "
+        "can compare them, see `rerelease:`"
     )

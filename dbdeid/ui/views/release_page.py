@@ -100,8 +100,8 @@ def weighed(jobs: Jobs) -> Mapping[str, Any] | None:
     if unique:
         told = (
             f"{count(unique['unique_records'])} of {count(unique['records'])} records "
-            f"({share(unique['unique_records'] / max(unique['records'], 1))}) are unique in their "
-            "quasi-identifiers as they are"
+            f"({share(unique['unique_records'] / max(unique['records'], 1))}) are unique on the "
+            "unchanged quasi-identifiers"
         )
     return {
         "unique": told,

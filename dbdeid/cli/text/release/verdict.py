@@ -175,7 +175,7 @@ def demo(done: Demo) -> str:
         "Look at",
         f"  {place}/report.html          what was released, what it promises, what was lost",
         f"  {place}/adult_public.yml     the release as you declare it, every line explained",
-        f"  {place}/adult_public.duckdb  the release with its dictionary, fit to be given away",
+        f"  {place}/adult_public.duckdb  the release with its dictionary, ready to hand out",
         f"  {place}/adult_public.parquet the same for people without DuckDB",
         "",
         "Type next",
