@@ -178,7 +178,7 @@ def test_three_releases_leave_three_people_where_each_two_leave_nine(tmp_path: P
     found = third.together
     assert found is not None
     assert (found["releases"], found["people"], found["smallest"]) == (2, 3, 3)
-    assert any("3 people are left" in w for w in third.warnings)
+    assert any("3 people have" in w for w in third.warnings)
 
 
 @pytest.mark.full
