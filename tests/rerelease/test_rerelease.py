@@ -338,7 +338,7 @@ def test_releases_of_other_tables_in_its_place_are_one_note(con: duckdb.DuckDBPy
         k = [{"model": "k_anonymity", "k": 2}]
         result = dbdeid.run({**other, "columns": columns, "privacy": k}, con)
     (note,) = (w for w in result.warnings if "cannot be compared" in w)
-    assert note.startswith("2 earlier releases, the last other1 of ")
+    assert note.startswith("2 earlier releases, the last other1 (released ")
     assert "columns that the source does not have now" in note
 
 
