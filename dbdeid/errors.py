@@ -179,7 +179,7 @@ def out_of(what: str, how: str, *, ended: bool = False) -> DataError:
 
 
 def exhausted(error: BaseException) -> DataError | None:
-    """The error that says of what there was not enough, where that is behind another error.
+    """Return the error of exhausted memory or disk behind another error; None where there is none.
 
     Of an error of dbdeid that already tells of a full disk, nothing better can be said.
     """
@@ -243,7 +243,7 @@ def in_a_line(told: str) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint that names the closest known word, or lists what is known.
+    """Hint at the closest known word, or list the known words.
 
     >>> did_you_mean("zipp", ["age", "zip"])
     "did you mean 'zip'? Known: age, zip."

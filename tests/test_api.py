@@ -151,6 +151,17 @@ def test_a_published_release_is_not_installed_in(place: Path) -> None:
     assert Path("out.duckdb").read_bytes() == before
 
 
+@pytest.mark.parametrize("given", [str, Path])
+def test_a_database_is_given_as_text_or_as_a_path(given: Any) -> None:
+    spec = small(target="out.duckdb", evaluate={"metrics": ["loss"]})
+    database = given("owner.duckdb")
+    assert dbdeid.check(spec, database=database)["source_rows"] == 200
+    made = dbdeid.run(spec, database=database)
+    assert made.verified
+    assert dbdeid.verify(spec, database=database).verified
+    assert Path("out.duckdb").is_file()
+
+
 def test_errors_have_one_root() -> None:
     names = [name for name in dbdeid.__all__ if name[0].isupper()]
     names = [name for name in names if name not in TYPES]

@@ -587,6 +587,18 @@ def test_wrong_words_are_told_to_programs_as_json(place: Path, words: tuple[str,
     assert found["error"] in done.stderr
 
 
+def test_help_lists_each_argument_once(place: Path) -> None:
+    shown = call("init", "--help").stdout
+    assert shown.count("A file, folder or database.") == 1
+    assert shown.count("The table in a database.") == 1
+
+
+def test_json_behind_two_dashes_is_an_argument_and_no_option(place: Path) -> None:
+    done = process("check", "a.yml", "--nonsense", "--", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--nonsense" in done.stderr
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
 def test_a_draft_is_utf_8_wherever_it_is_read(place: Path, encoding: str) -> None:
     Path("n.csv").write_text("alter,größe,名前\n" + "30,1,a\n31,2,b\n" * 2, encoding="utf-8")

@@ -63,7 +63,7 @@ def generalized(session: Session, dictionary: Relation | None) -> frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Stands:
-    """What is known of one released value.
+    """The original values that one released value may stand for.
 
     Attributes:
         value: the released value.

@@ -1,4 +1,4 @@
-"""The recipient's models, held against the columns of the source.
+"""Check the recipient's models against the columns of the source.
 
 A variable of a model is a column, or an SQL expression of columns that are released: one that is
 computed from the values of one record, and from nothing else.
@@ -36,7 +36,7 @@ _SECONDS_A_DAY = 86_400
 def bound(
     file: SpecFile, columns: Mapping[str, BoundColumn], source: Query, session: Session
 ) -> tuple[tuple[BoundAnalysis, ...], list[Mistake]]:
-    """The declared models with their variables, and what is wrong with them.
+    """Bind the declared models to their variables, and list their mistakes.
 
     Args:
         file: the spec.

@@ -197,7 +197,7 @@ _AS_TEXT = ("UUID", "TIME", "TIME WITH TIME ZONE", "INTERVAL", "JSON")
 
 
 def bound_column(column: Column, spec: ColumnSpec) -> BoundColumn:
-    """A column of the source with what is said of it."""
+    """Join a column of the source with its declaration."""
     return BoundColumn(column, spec, _released_type(column, spec))
 
 
@@ -304,7 +304,7 @@ def _bounds_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mis
 
 
 def _partition_mistakes(file: SpecFile, columns: list[BoundColumn]) -> Iterator[Mistake]:
-    """Mistakes of `partition_by`: columns that cannot divide a release into files."""
+    """List mistakes in `partition_by`: unknown columns, or none left for the files."""
     wanted = file.spec.output.partition_by
     released = {c.name.lower(): c.name for c in columns if c.released_type is not None}
     for name in wanted:

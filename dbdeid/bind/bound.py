@@ -1,4 +1,4 @@
-"""A specification held against its source: the columns it names, as the database has them."""
+"""A specification bound to its source: the columns it names, as the database has them."""
 
 from __future__ import annotations
 

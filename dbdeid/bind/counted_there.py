@@ -1,4 +1,4 @@
-"""A specification held against a table of a warehouse: its columns, and what was counted of them.
+"""A specification bound to a warehouse table: its columns, and the counts of their values.
 
 The whole of it is held against an empty table of the same columns. What a search looks at is then
 counted there, and comes here as a histogram, which stays one: no row is made of it for each record.

@@ -47,7 +47,7 @@ ASKED = "`dbdeid dbt histogram SPEC --dialect …` prints the query whose result
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """A spec that is held against a histogram.
+    """A specification bound to a histogram.
 
     Attributes:
         file: the spec, with the columns of the histogram alone.

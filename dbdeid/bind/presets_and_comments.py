@@ -42,7 +42,7 @@ def complete(
     database: Path | None,
     rows: Any = None,
 ) -> tuple[str, dict[str, object]]:
-    """A specification with what its source says in place of what it leaves out.
+    """Complete a specification from the presets and comments of its source.
 
     Args:
         text: of the specification.

@@ -1,4 +1,4 @@
-"""The declared privacy models, held against the columns they are about."""
+"""Check the declared privacy models against their columns."""
 
 from __future__ import annotations
 

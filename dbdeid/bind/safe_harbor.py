@@ -1,4 +1,4 @@
-"""HIPAA Safe Harbor as a preset: roles for what falls under the rule, and what is less than it.
+"""HIPAA Safe Harbor as a preset: roles under the rule, and declarations that fall short of it.
 
 Which columns do is guessed by `profiling.detect`; what is declared of them is held against
 45 CFR 164.514(b)(2)(i), and what is not declared is supplied.
@@ -137,7 +137,7 @@ def pooled(bands: Sequence[str]) -> bool:
 
 
 def default_role(column: Column) -> JsonObject:
-    """What is declared of a column of which nothing is."""
+    """Declare a column that the spec leaves out: generalized, dropped or an identifier."""
     hierarchy = _hierarchy(column)
     if column.pooled:
         return {"role": "quasi_identifier", "hierarchy": "suppress"}
@@ -227,7 +227,7 @@ _HINTS: Mapping[str, str] = {
 
 
 def less(column: Column, given: ColumnSpec) -> Iterator[Mistake]:
-    """What is declared of a column and less than the rule asks."""
+    """List where the declaration of a column falls short of the rule."""
     if not given.released or given.pseudonym or column.pooled:
         return
     name = column.found.name

@@ -103,7 +103,7 @@ def open_table(
     as_table: str = "",
     again: bool = False,
 ) -> Opened:
-    """All rows of what the spec names at a place: a table or view, files, or an attached table."""
+    """Open the source that the spec names: a table or view, files, or an attached table."""
     kind = file.spec.kind_of(name)
     as_table = as_table or "_".join(("deid_read", *map(str, place)))
     if kind == "attached":

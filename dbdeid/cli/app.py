@@ -87,8 +87,8 @@ def init(
 ) -> None:
     """Draft a specification for your own table.
 
-    Columns that are known get a role, a reason and a hierarchy; the others are undecided, with
-    what each role would cost. Nothing is released until you have decided.
+    Columns that dbdeid recognizes get a role, a reason and a hierarchy. The others stay undecided,
+    with the cost of each role. Nothing is released until you have decided.
 
     dbdeid init visits.parquet -o visits.yml
     """
@@ -159,10 +159,10 @@ def search(
     histogram: dbt.HistogramPlace = None,
     options: Options,
 ) -> None:
-    """Search without releasing anything: what a run would choose, and what is next to it.
+    """Show what a run would choose, and its neighbours.
 
-    With lists, what each k and each limit would cost. Draws what was looked at as a page, by
-    default beside the spec; it is for internal use only.
+    Nothing is released. With lists, shows what each k and each limit would cost. Draws the search
+    as a page, by default beside the spec; the page is for internal use only.
 
     dbdeid search visits.yml
 
@@ -194,7 +194,7 @@ def frontier(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write.")] = None,
     options: Options,
 ) -> None:
-    """Show the trade-offs of risk and loss that method policy can choose from.
+    """Show the risk-loss trade-offs of method policy.
 
     Keeps them as a private table, and draws them as a page, by default beside the spec; both are
     for internal use only. Nothing is released.
@@ -240,9 +240,9 @@ def verify(
 ) -> None:
     """Verify a release, or the k-anonymity of any file or table.
 
-    Everything is recomputed from what is written. Exit code 4: a promise does not hold; 2: it is as
-    it was, but its source has changed since, and nobody can compare them, or nobody else is to have
-    it: it was a trial, or was withdrawn.
+    Everything is recomputed from the written files. Exit code 4: a promise does not hold. Exit code
+    2: the release is unchanged, but either its source has changed, so that they cannot be compared,
+    or it must not be handed out, because it is a trial or was withdrawn.
 
     dbdeid verify visits.yml
 
@@ -387,7 +387,7 @@ def risk(
     ] = None,
     options: Options,
 ) -> None:
-    """Measure the risk of any table or file: of re-identification, and of what is learned.
+    """Measure re-identification and disclosure risk.
 
     dbdeid risk hospital.duckdb visits --qi age,zip --k 5 --sensitive diagnosis
 
@@ -424,11 +424,11 @@ def export(
     *,
     options: Options,
 ) -> None:
-    """Export a release to a new file, folder or table of `attach`, verified after reopening.
+    """Export a release, and verify what was written.
 
-    A folder gets exactly what may leave: the target or the declared exports, what explains them,
-    the public report and its manifest. Nothing private is in it. Trials, withdrawn releases and
-    those that do not verify now are refused.
+    Exports to a new file, folder or table of `attach`. A folder gets exactly what may leave: the
+    target or the declared exports, what explains them, the public report and its manifest. Nothing
+    private is in it. Trials, withdrawn releases and those that do not verify now are refused.
 
     dbdeid export visits.yml visits_public.csv
 

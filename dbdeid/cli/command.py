@@ -119,6 +119,9 @@ class _Command(typer.core.TyperCommand):
                 if own is not None and getattr(own, "help", None) is None:
                     own.help = info.help
 
+    def format_arguments(self, ctx: Any, formatter: Any) -> None:
+        """Nothing: typer lists arguments above options, and click since 8.5 would repeat them."""
+
 
 def command(
     group: typer.Typer,
@@ -260,7 +263,7 @@ def print_json(document: Any) -> None:
 
 
 class Follower:
-    """What a command says on standard error while it works, and asks when it is interrupted.
+    """Shows progress on standard error, and asks what to do when the command is interrupted.
 
     A line follows the work on a terminal only, and only there is anything asked.
 
@@ -346,7 +349,7 @@ def tell(failure: Failure, options: Options, of: str = "") -> None:
 
 
 def guarded(work: Callable[[], T]) -> T | Failure:
-    """What a piece of work gives, or how it failed, so that others can go on.
+    """Run a piece of work; return its result or its failure, so that others can go on.
 
     Raises:
         KeyboardInterrupt: Ctrl-C came.

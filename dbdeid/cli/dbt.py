@@ -18,9 +18,7 @@ HistogramPlace = Annotated[
         help="In place of the source: what the query of `dbdeid dbt histogram` gave.",
     ),
 ]
-dbt_app = typer.Typer(
-    help="A plan of a release for dbt, what it counts, and the package.", no_args_is_help=True
-)
+dbt_app = typer.Typer(help="Plan releases for dbt, and find its package.", no_args_is_help=True)
 
 
 @command(dbt_app)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import io
 import sys
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import typer.core
@@ -13,12 +15,12 @@ from dbdeid.cli.command import print_json
 from dbdeid.errors import Failure
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Begin": ("demo", "init", "ui", "risk", "roles"),
+    "Start": ("demo", "init", "ui", "risk", "roles"),
     "Release": ("check", "run", "search", "frontier"),
-    "Look at a release": ("verify", "evaluate", "report", "query", "serve", "workload"),
-    "Give it away": ("export", "sign", "releases", "list"),
-    "In a project, and in dbt": ("test", "docs", "dbt"),
-    "In SQL": ("sql", "macros"),
+    "Check and use": ("verify", "evaluate", "report", "query", "serve", "workload"),
+    "Hand out": ("export", "sign", "releases", "list"),
+    "Projects and dbt": ("test", "docs", "dbt"),
+    "SQL": ("sql", "macros"),
 }
 
 # What words that make no command end in: of click, of which some versions of typer have a copy.
@@ -29,8 +31,7 @@ class Overview(typer.core.TyperGroup):
     """The commands of `GROUPS` under their headings; whatever is in none stands at the end."""
 
     def main(self, *args: Any, **given: Any) -> Any:
-        """Run the command line, and tell of words that make no command as of other errors: under
-        `--json` in a document as well."""
+        """Run the command line; under `--json`, print usage errors as a JSON document too."""
         if not given.get("standalone_mode", True):
             return super().main(*args, **given)
         words = next(iter(args), given.get("args"))
@@ -42,7 +43,7 @@ class Overview(typer.core.TyperGroup):
         except _Refused as error:
             error.show()
             failure = Failure(error.format_message(), error.exit_code)
-            if "--json" in (sys.argv[1:] if words is None else words):
+            if _asks_json(sys.argv[1:] if words is None else words):
                 print_json(failure.document)
             sys.exit(failure.exit_code)
         sys.exit(code or 0)
@@ -58,6 +59,11 @@ class Overview(typer.core.TyperGroup):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows, col_spacing=0)
+
+
+def _asks_json(words: Sequence[str]) -> bool:
+    """Whether `--json` is among the options: what follows `--` is an argument."""
+    return "--json" in takewhile(lambda word: word != "--", words)
 
 
 def speak_utf8() -> None:

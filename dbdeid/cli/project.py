@@ -54,12 +54,12 @@ def run(
     ] = None,
     options: Options,
 ) -> None:
-    """Make, verify and publish releases: those of specs, or all of a project.
+    """Make, verify and publish releases.
 
-    Each appears whole and verified, or not at all. Exit code 3: no release satisfies the declared
-    models within the declared limits; 4: one misses what its spec expects. In a project one that
-    fails stops only those that rest on it. A trial gets a file of its own and no exports: what was
-    published stays as it was, and later runs are not compared with it.
+    A release is published only after it is verified. Exit code 3: no release satisfies the declared
+    models within the declared limits; 4: a release misses what its spec expects. In a project, a
+    failure stops only the releases built on it. A trial is written to a file of its own, without
+    exports: what was published stays, and later runs are not compared with it.
 
     dbdeid run visits.yml
 
@@ -103,10 +103,10 @@ def examine(
     project: InProject = None,
     options: Options,
 ) -> None:
-    """Test releases that exist: their promises, and what their specs expect of them.
+    """Test promises and expectations of releases.
 
-    Promises are verified as by `verify`, and what was measured is held against `expect`. Exit
-    code 4: a promise does not hold, or an expectation is missed.
+    Promises are verified as by `verify`, and measured values are compared with `expect`. Exit code
+    4: a promise does not hold, or an expectation is missed.
 
     dbdeid test visits.yml
 
@@ -133,7 +133,7 @@ def docs(
     project: InProject = None,
     options: Options,
 ) -> None:
-    """Write a static site of the reports of a project: a page for each release, and a list.
+    """Write the reports of a project as a site.
 
     The internal site shows what only the owner may know; the public one may be given away. No
     network is needed to read either.

@@ -1,4 +1,4 @@
-"""The commands on what is remembered: list the runs of releases, and withdraw one."""
+"""The commands on recorded runs: list them, or withdraw one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Where = Annotated[
 
 @command(releases_app, name=LIST)
 def list_releases(where: Where = Path(), *, options: Options) -> None:
-    """List every run that private books remember, and what it counts as.
+    """List the recorded runs and their states.
 
     Published runs are compared with later ones. Trials, previews and withdrawn runs are not.
     `dbdeid releases` alone lists those of the project around this folder.
@@ -55,7 +55,7 @@ def list_database(
     *,
     options: Options,
 ) -> None:
-    """List the releases that a database remembers: `dbdeid releases` of one database.
+    """List the releases recorded in a database.
 
     dbdeid list visits_public.duckdb
     """
@@ -77,10 +77,11 @@ def withdraw_release(
     every: Annotated[bool, typer.Option("--all", help="All published runs of it.")] = False,
     options: Options,
 ) -> None:
-    """Withdraw a run that nobody ever got.
+    """Withdraw a run that nobody received.
 
-    Later runs are not compared with it any more. Withdrawing cannot take back a file that somebody
-    has: do not withdraw what ever left. The book keeps the run, and who withdrew it, when and why.
+    Later runs are not compared with it any more. Withdrawing cannot take back a file: do not
+    withdraw a run whose files anyone received. The record of the run stays, with who withdrew it,
+    when and why.
 
     dbdeid releases withdraw visits_public visits.yml --reason "a rehearsal, deleted unseen"
     """

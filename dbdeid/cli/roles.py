@@ -9,9 +9,7 @@ import typer
 
 from dbdeid.cli.command import Options, command, show
 
-roles_app = typer.Typer(
-    help="Roles in the comments of columns: write them, or read them.", no_args_is_help=True
-)
+roles_app = typer.Typer(help="Keep roles in the comments of columns.", no_args_is_help=True)
 
 
 @command(roles_app, name="export")

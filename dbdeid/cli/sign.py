@@ -29,12 +29,13 @@ def sign(
     ] = None,
     options: Options,
 ) -> None:
-    """Sign the manifest of a release, so that others can check its files without you.
+    """Sign the manifest of a release.
 
-    Writes the signature beside the manifest. In a folder that `export` filled, each file is held
-    against the manifest first. The format is that of `ssh-keygen -Y sign`; a key that you have for
-    SSH will do, if it is of the kind ed25519. Give the public key (.pub) to recipients by another
-    way than the files, and the private key to nobody.
+    Recipients can then check the files without you. Writes the signature beside the manifest. In a
+    folder that `export` filled, each file is first checked against the manifest. The format is that
+    of `ssh-keygen -Y sign`; a key that you have for SSH will do, if it is of the kind ed25519. Give
+    the public key (.pub) to recipients by another way than the files, and the private key to
+    nobody.
 
     dbdeid sign --new-key ~/release_key
 

@@ -12,7 +12,7 @@ from dbdeid.cli.command import Options, Trial, command, query_texts, show, texts
 from dbdeid.engine import regular
 from dbdeid.errors import DataError
 
-macros_app = typer.Typer(help="The SQL macros: install them, or print them.", no_args_is_help=True)
+macros_app = typer.Typer(help="Install or print the SQL macros.", no_args_is_help=True)
 
 
 def query(
@@ -33,11 +33,11 @@ def query(
     ] = None,
     options: Options,
 ) -> None:
-    """Ask a release what you would have asked its source.
+    """Answer SQL for the source from a release.
 
-    SQL for the source is rewritten onto the release: each aggregate x comes with x_lower and
-    x_upper, between which the true answer lies as far as no records were suppressed. An exported
-    file is asked without its source.
+    The SQL is rewritten for the release. Each aggregate x comes with x_lower and x_upper: the true
+    value over the released records lies between them. Suppressed records are not counted. An
+    exported file is queried without its source.
 
     dbdeid query visits.yml "SELECT sex, COUNT(*) AS n FROM visits WHERE age < 30 GROUP BY sex"
 
@@ -81,11 +81,11 @@ def serve(
     ] = 60,
     options: Options,
 ) -> None:
-    """Let PostgreSQL clients on this machine ask releases: psql, BI tools, notebooks.
+    """Serve releases to PostgreSQL clients here.
 
-    Each release is a table that answers what you would have asked its source. Only programs on
-    this machine can connect, with the password that is printed; DBDEID_PASSWORD sets another one.
-    Ctrl-C ends it.
+    Each release is a table that psql, BI tools and notebooks query like its source. Only programs
+    on this machine can connect, with the password that is printed; DBDEID_PASSWORD sets another
+    one. Ctrl-C ends it.
 
     dbdeid serve visits_public.duckdb
 

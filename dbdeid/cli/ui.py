@@ -32,7 +32,7 @@ def ui(
     ] = True,
     options: Options,
 ) -> None:
-    """Decide on a release in a browser: roles, levels, trade-offs, the release.
+    """Decide on a release in a browser.
 
     The page is for this machine and one browser only. Each click changes the spec, whose comments
     stay, and shows what it changed; the spec is then run, reviewed and kept in git as any other.
@@ -77,7 +77,7 @@ def _told(link: str) -> str:
 
 
 def work() -> None:
-    """Do one piece of work for a page: what is asked comes on standard input, as a line of JSON."""
+    """Do one piece of work for a page; the task comes on standard input, as a line of JSON."""
     from dbdeid.ui.background.work import Task, perform
 
     told = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -144,7 +144,7 @@ class _Open:
         return _Open(deciding, [str(m) for m in some])
 
     def answered(self, prepared: Prepared, session: Session) -> tuple[str, ...]:
-        """The warnings of a spec of which all is answered; what is not is listed while more is."""
+        """Return the warnings of a spec without open questions; else extend its questions."""
         if not self.deciding.columns and not self.questions:
             return findings.foreseen(prepared, session)
         self.questions += [str(m) for m in findings.unanswered(prepared, session)]

@@ -120,7 +120,7 @@ def require_verified(
     settings: Settings | None,
     left: str,
 ) -> str:
-    """What is to be known of a release that verifies now.
+    """Verify a release before it is handed out, and return what its reader should know.
 
     Args:
         source: the spec.

@@ -1,4 +1,4 @@
-"""Drafting a specification: what is known is decided, and the owner is asked about the rest."""
+"""Draft a specification: recognized columns are decided, and the owner is asked about the rest."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Draft:
         }
 
     def told(self, path: Path) -> str:
-        """What was drafted into a file, in one line, and what is doubtful, in a line each."""
+        """Summarize a draft in one line, with a line for each doubt."""
         reasons = f"{len(self.open_reasons)} reason{'s' * (len(self.open_reasons) != 1)} to give"
         doubtful = (*self.doubtful_dates.items(), *self.doubtful_numbers.items())
         notes = [f"  note: {note}" for note in self.notes]

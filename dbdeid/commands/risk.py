@@ -23,7 +23,7 @@ LEAST_FRACTION = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class RiskQuestion:
-    """What is to be measured of a table.
+    """The settings of a risk measurement.
 
     Attributes:
         quasi_identifiers: what the attacker knows.

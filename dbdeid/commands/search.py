@@ -138,7 +138,7 @@ def search(
     notify: Notify | None = None,
     offer: Offer | None = None,
 ) -> Searched:
-    """Search as a run would, release nothing, and tell what was found.
+    """Search as a run would, without releasing anything, and return what was found.
 
     Args:
         source: path of a spec, its text, or a dict.

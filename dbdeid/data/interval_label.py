@@ -104,7 +104,7 @@ def bounds(interval: Interval, column: Column) -> tuple[str | None, str | None] 
 def of_limits(
     lower: Fraction | date | None, upper: Fraction | date | None, column: Column
 ) -> tuple[str | None, str | None] | None:
-    """The bounds of what lies between declared limits, `upper` being past them; as `bounds`."""
+    """Return the bounds of the interval between declared limits, `upper` excluded; as `bounds`."""
     low, high = (
         None if e is None else e.isoformat() if isinstance(e, date) else decimal(e)
         for e in (lower, upper)

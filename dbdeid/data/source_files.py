@@ -89,7 +89,7 @@ def reading(reader: FileReader, files: Sequence[Path | str], *, typed: bool = Tr
 
 @contextmanager
 def reading_source(path: Path | None = None) -> Iterator[None]:
-    """Turn errors of reading the source into a DataError; of a file, with what is wrong in it.
+    """Turn errors of reading the source into a DataError that names the fault in a file.
 
     Raises:
         DataError: in place of an error of the engine.
@@ -185,7 +185,7 @@ def told_names(names: Sequence[str], declared: Sequence[str]) -> bool:
 
 
 def broken(path: Path) -> DataError | None:
-    """What is wrong in a file that could not be read as what its name says; None: not known.
+    """Find the fault in a file that does not read as its name says; None where it is not found.
 
     Nothing of its contents is told but numbers of lines and of cells.
 

@@ -1,4 +1,4 @@
-"""What a recipient of counterfeit records reads a release with: weights, and only what is true.
+"""Read a release with counterfeit records: weigh its rows, or keep only what is true of them.
 
 A release by counterfeit records comes with a catalog: of the records of a group of classes with a
 sensitive value, so many are counterfeit. Where C of n records are, each is real with probability

@@ -17,7 +17,7 @@ from dbdeid.engine.relation import digits_of
 
 
 def array(values: Any) -> pa.Array:
-    """A column to upload: numbers of a numpy array or range, texts, or what is Arrow's already."""
+    """Convert a column to Arrow: a numpy array, a range, texts, or an Arrow array as it is."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, range):

@@ -248,7 +248,7 @@ class Book:
                 self.session.execute(exp.insert(found, self.table(name).table))
 
     def published_by(self, run: str, name: str = "published") -> Relation | None:
-        """What is kept of what a run showed, as a temporary table; None where nothing is."""
+        """Load the rows kept of what a run published, as a temporary table; None where none are."""
         if self.session.exists(name, SCHEMA, self.catalog) is None:
             return None
         same = exp.column("run").eq(exp.Literal.string(run))

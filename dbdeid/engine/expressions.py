@@ -127,7 +127,7 @@ def cast(value: Expr, kind: str | Type) -> Expr:
 
 
 def text_of(value: Expr) -> Expr:
-    """A value as text, said even of what is text already: `CAST(a AS TEXT)`."""
+    """Cast a value to text, even where it is text already: `CAST(a AS TEXT)`."""
     return exp.Cast(this=value, to=exp.DataType.build("VARCHAR"))
 
 

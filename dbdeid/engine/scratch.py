@@ -1,4 +1,4 @@
-"""Folders for what is not finished: private, and removed even after a process that was killed.
+"""Private folders for unfinished files, removed even after a process was killed.
 
 Whatever a process has not finished (spilled rows, staged files) lies in a folder
 `.dbdeid-<16 hex digits>` that only its owner can open. The process keeps the file `lock` in it

@@ -132,7 +132,7 @@ class Session(Steps, Protocol):
         """Close it."""
 
     def close(self) -> None:
-        """Drop what the session staged and let go of what it attached."""
+        """Drop the session's temporary tables and detach its databases."""
 
     def enter(self) -> None:
         """Look names up in the database, as queries of people do.

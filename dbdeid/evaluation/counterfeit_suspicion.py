@@ -35,7 +35,7 @@ _PARTS = {"among_most": "among_most", "success": "success", "surest": "success.s
 
 
 def attacked(prepared: Prepared, written: Written, session: Session) -> Suspected | None:
-    """The attack on a release, measured by who knows which records are counterfeit.
+    """Measure an attack on a release, scored with the knowledge of which records are counterfeit.
 
     Without a catalog the attacker is taken to know how many records are counterfeit, and begins
     with as much suspicion of each record of a class that may be padded. None where nothing is.
@@ -133,13 +133,13 @@ def bound(padded: Padded, found: Suspected | None) -> float:
 
 
 def words(padded: Padded, found: Suspected | None) -> Iterator[str]:
-    """What is said where who learns from the release finds more than the method's own risk."""
+    """Warn that learning from the release finds more than the method's own risk."""
     if found is None or max(found.success, found.surest) <= padded.risk:
         return
     alone = "method" if padded.catalog == "none" else "catalog"
     yield (
-        f"who learns from the release which values go with which quasi-identifiers suspects the "
-        f"right records (AUC {found.auc:.3f}; of the 5 % most suspicious {found.among_most:.0%} "
+        "someone who learns from the release which values go with which quasi-identifiers suspects "
+        f"the right records (AUC {found.auc:.3f}; of the 5% most suspicious {found.among_most:.0%} "
         f"are counterfeit) and finds the people of classes that may be padded with a chance of "
         f"{found.success:.3f}, of the surest twentieth of classes {found.surest:.3f}, where the "
         f"{alone} alone gives {padded.risk:.3f}: that is the prosecutor risk that is told. Coarser "

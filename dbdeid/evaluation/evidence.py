@@ -231,7 +231,7 @@ class RunEvidence:
 
     @cached_property
     def losses(self) -> dict[str, float]:
-        """What is lost of each quasi-identifier, over the records of the source."""
+        """Compute the loss of each quasi-identifier, over the records of the source."""
         counts = self.counts
         if self.flagged is not None:
             counts = value_counts(self.session, self.written.real, self.names)
@@ -243,7 +243,7 @@ class RunEvidence:
 
     @property
     def loss(self) -> float:
-        """What is lost over all of them, by their weights."""
+        """Compute the weighted mean loss of all quasi-identifiers."""
         weights = self.weights
         return sum(weights[n] * self.losses[n] for n in weights) / sum(weights.values())
 

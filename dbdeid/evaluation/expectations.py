@@ -1,4 +1,4 @@
-"""The thresholds of a spec, held against what was measured of its release."""
+"""Compare the measured values of a release with the thresholds of its spec."""
 
 from __future__ import annotations
 

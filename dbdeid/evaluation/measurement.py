@@ -1,4 +1,4 @@
-"""What is measured of a written table before it is published, whatever method made it."""
+"""Measure a written table before it is published, whatever method made it."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class _Counted:
     def certain(
         self, bound: Bound, session: Session, keys: Sequence[str], name: str, spelled: str
     ) -> Certain:
-        """Whose value of a sensitive column, by its meaning, is certain to who knows the keys."""
+        """Find whose sensitive value is certain to anyone who knows the quasi-identifiers."""
         rows: Rows = self.table
         if self.classes is not None:
             rows = self.classes.cells(name)

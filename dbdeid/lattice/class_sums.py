@@ -83,7 +83,7 @@ def bits_lost(lattice: Lattice, marginals: Marginals) -> list[Floats]:
 
 
 def bits_at_the_top(lattice: Lattice, marginals: Marginals) -> float:
-    """What is lost when every cell is `*`; 1 where there is nothing to lose."""
+    """Return the bits lost when every cell is `*`; 1 where there is nothing to lose."""
     bits = sum(
         share * float((counts * _log2(marginals.records, counts)).sum())
         for share, counts in zip(lattice.shares, marginals.counts, strict=True)

@@ -25,7 +25,7 @@ SAME = 1e-12  # relative difference below which two scores are a tie
 
 @dataclass(frozen=True)
 class Problem:
-    """What is searched for: the feasible node of least score.
+    """A search problem: find the feasible node of least score.
 
     Ties go to the lower total level, then to the lexicographically first.
 

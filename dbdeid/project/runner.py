@@ -22,7 +22,7 @@ Attempt = Callable[[Callable[[], "Done"]], "Done | Failure"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was found of a release, and what is wrong with it all the same, if anything."""
+    """The result of a release's work, and its failure where it did not pass."""
 
     details: JsonObject
     failure: Failure | None = None

@@ -258,7 +258,7 @@ def delivering(
     public: Public,
     expected: Content | None,
 ) -> Iterator[Deliveries]:
-    """Write a release into tables of attached databases; what is not committed is gone afterwards.
+    """Write a release into tables of attached databases; uncommitted tables are removed afterwards.
 
     Args:
         file: the spec.

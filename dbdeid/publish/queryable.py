@@ -134,7 +134,7 @@ def names_of_source(spec: ReleaseSpec) -> tuple[str, ...]:
 
 
 def _asked(found: BoundColumn, released: Relation, *, masked: bool) -> Column:
-    """A column with the type that queries use."""
+    """Return a column with its type in queries: as released where means replace the values."""
     written = released.find(found.name)
     if masked and found.spec.role == "quasi_identifier" and written is not None:
         return written  # the mean of whole numbers is none

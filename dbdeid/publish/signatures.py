@@ -135,7 +135,7 @@ def sign(
     passphrase: Callable[[], str] | None = None,
     settings: Settings | None = None,
 ) -> Signed:
-    """Sign a manifest; of a folder its manifest, after the folder was held against it.
+    """Sign a manifest, or that of a folder after its files were checked against it.
 
     Nothing else may lie in the folder, at any depth: whoever is given it takes all of it for
     signed.

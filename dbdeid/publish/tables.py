@@ -1,4 +1,4 @@
-"""What is published of a release: its table, the tables beside it, and views for recipients."""
+"""The published parts of a release: its table, the tables beside it, and recipients' views."""
 
 from __future__ import annotations
 

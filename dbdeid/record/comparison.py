@@ -1,4 +1,4 @@
-"""The parts of a record that its release, and later ones, are held against."""
+"""The parts of a record that its release and later ones are compared with."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TableContent(Part):
 
 
 class Content(Part):
-    """What a recipient can hold the tables against.
+    """Digests that a recipient can compare the tables with.
 
     Attributes:
         made: how the digests are computed.
@@ -48,7 +48,7 @@ class Content(Part):
 
 
 class Proven(Part):
-    """Digests of both sides of a proof that which record became which is not kept for.
+    """Digests of source and release, where no mapping of records is kept.
 
     Attributes:
         source: of the records of the source.
@@ -72,7 +72,7 @@ class Groups(Part):
 
 
 class Beside(Part):
-    """What a release tells together with an earlier one.
+    """What a release reveals together with an earlier one.
 
     Attributes:
         release: name of the earlier release.
@@ -122,7 +122,7 @@ class Beside(Part):
 
 
 class Withdraw(Part):
-    """An earlier release that tells too much beside the others.
+    """An earlier release that reveals too much beside the others.
 
     Attributes:
         release: its name.
@@ -136,7 +136,7 @@ class Withdraw(Part):
 
 
 class Together(Part):
-    """What a release and all earlier ones of its source tell together.
+    """What a release and all earlier ones of its source reveal together.
 
     Attributes:
         releases: earlier ones that are laid on each other and on this one.

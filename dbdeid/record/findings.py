@@ -1,4 +1,4 @@
-"""The parts of a record that tell what was found of its release: is it safe?"""
+"""The parts of a record on safety: checks, risks and attacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Promise(Part):
 
 
 class Check(Part):
-    """One check of what was written.
+    """One check of the written files.
 
     Attributes:
         check: its name.
@@ -66,7 +66,7 @@ class Verification(Part):
 
 
 class Risk(Part):
-    """The risk of one table: of who knows the quasi-identifiers and that a person is in it.
+    """The risk of one table, to someone who knows a person's quasi-identifiers and presence.
 
     Attributes:
         null_policy: how missing values formed classes.
@@ -118,7 +118,7 @@ class SizeCount(Part):
 
 
 class Singled(Part):
-    """Who is told apart.
+    """How many records or people are singled out.
 
     Attributes:
         records: that no other equals.
@@ -144,7 +144,7 @@ class AsItIs(Part):
 
 
 class Certain(Part):
-    """A sensitive column, and whose value is certain to anyone who knows the quasi-identifiers.
+    """A sensitive column, and whose values anyone who knows the quasi-identifiers can infer.
 
     Attributes:
         column: its name.

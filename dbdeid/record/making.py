@@ -1,4 +1,4 @@
-"""The parts of a record that tell how its release was made."""
+"""The parts of a record on how its release was made."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Publisher(Part):
 
 
 class Search(Part):
-    """How the release was found; each method tells what it has.
+    """How the release was found; each method fills in what it has.
 
     Attributes:
         name: of the search; None where the transformation was given.
@@ -186,7 +186,7 @@ class Tried(Part):
 
 
 class Shadow(Part):
-    """What the attack by releases of random halves finds of some people.
+    """The success of the random-halves attack on some people.
 
     Attributes:
         people: whose membership was tried.
@@ -202,7 +202,7 @@ class Shadow(Part):
 
 
 class Shadows(Part):
-    """What who knows the method finds by releases of random halves.
+    """The success of an attacker who knows the method and releases random halves.
 
     Attributes:
         shadows: such releases.
@@ -265,7 +265,7 @@ class Synthetic(Part):
 
 
 class Masked(Part):
-    """Whose means the quasi-identifiers are.
+    """The groups whose means the quasi-identifiers are.
 
     Attributes:
         k: the least size of a group.

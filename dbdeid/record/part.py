@@ -30,7 +30,7 @@ class Part(BaseModel):
 
     @classmethod
     def told_by(cls, found: object) -> Self:
-        """The part that tells of what was found: of an object with attributes of the same names.
+        """Make the part from an object or mapping with attributes of the same names.
 
         Raises:
             TypeError: a mapping has a key that the part has no place for, and would be lost.

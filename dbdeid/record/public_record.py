@@ -1,4 +1,4 @@
-"""What the public may see of a record: parts of their own, without a place for more."""
+"""The public view of a record: its own parts, with no place for private values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbdeid.record.release_record import Recoding, ReleaseRecord
 
 
 class PublicColumn(Part):
-    """A column as the release and the words of its owner tell of it."""
+    """A column as the release and its owner describe it."""
 
     name: str
     role: str = ""
@@ -28,7 +28,7 @@ class PublicColumn(Part):
 
 
 class PublicPadding(Part):
-    """Counterfeit records: what was declared, and what the catalog and its release tell."""
+    """Counterfeit records: the declaration, and the figures of catalog and release."""
 
     risk: Number | None
     k: int
@@ -60,7 +60,7 @@ class PublicPromise(Part):
 
 
 class PublicCheck(Part):
-    """A check of hygiene, whose detail may name what lies inside."""
+    """A check of the written files; its detail may name objects inside them."""
 
     check: str
     holds: bool
@@ -92,7 +92,7 @@ class PublicCertain(Part):
 
 
 class PublicRemains(Part):
-    """What anyone can count in the release, which does not tell whose its records are."""
+    """Counts that anyone can make in the release, where no record says whose it is."""
 
     records: int
     quasi_identifiers: int
@@ -109,7 +109,7 @@ class PublicRemains(Part):
 
 
 class PublicContent(Part):
-    """Digests of what is published, which tell no more than that does; of nothing else."""
+    """Digests of the published tables only, which reveal no more than those do."""
 
     made: str | None = None
     columns: tuple[Shape, ...] | None = None

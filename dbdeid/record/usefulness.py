@@ -1,4 +1,4 @@
-"""The parts of a record that tell of what use its release is."""
+"""The parts of a record on usefulness: queries, models and distributions."""
 
 from __future__ import annotations
 

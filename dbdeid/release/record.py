@@ -136,7 +136,7 @@ def record_of(
 
 
 def content_of(written: Digests | None, declared: Declared) -> Content | None:
-    """The digests of what was written, with the shape that they are of."""
+    """Return the digests of the written tables, with their columns and types."""
     if written is None:
         return None
     shape = tuple(map(Shape.told_by, declared.columns))

@@ -13,7 +13,7 @@ _HERE = "leave it out, or release where the records can be read"
 
 
 def require_possible(file: SpecFile, program: str) -> None:
-    """Refuse what is not supported in a warehouse.
+    """Refuse a spec that asks for something the warehouse cannot do.
 
     Raises:
         SpecError: with all of it at once.

@@ -87,7 +87,7 @@ class Places:
 
 @contextmanager
 def places_there(warehouse: Warehouse, release: str, source: Relation) -> Iterator[Places]:
-    """The tables of a release, which it may write; what is not published is gone afterwards.
+    """Yield the tables that a release may write; unpublished ones are dropped afterwards.
 
     Args:
         warehouse: where they are.

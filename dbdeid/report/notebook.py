@@ -112,7 +112,7 @@ def evaluation_html(evaluation: Mapping[str, Any]) -> str:
 
 
 def search_html(search: Mapping[str, Any]) -> str:
-    """What a search found, and what is next to it; or what each demand would cost.
+    """Render the result of a search and its neighbours, or the cost of each demand.
 
     Args:
         search: as `dbdeid search --json` tells it.

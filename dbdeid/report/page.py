@@ -219,7 +219,7 @@ def environment() -> Environment:
 
 
 def proven(optimal: bool, objective: str, gap: float | None, bound: float | None) -> str:
-    """What is proven of what a search found, in words."""
+    """Say in words what a search proved about its result."""
     if optimal:
         return "proven: no other choice of levels within the limits is better"
     known = apart(gap, bound, objective)

@@ -15,6 +15,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdeid.rerelease.joint_classes import too_few_values
+
 MOST_TRIED = 30_000_000  # joint classes looked at by the exact search, times choices of releases
 NOT_SHOWN = -1
 
@@ -270,30 +272,27 @@ def words(found: Together | None) -> tuple[str, ...]:
         return ()
     parts = []
     if found.people:
+        has = "person has" if found.people == 1 else "people have"
         parts.append(
-            f"{found.people} {'person is' if found.people == 1 else 'people are'} left with fewer "
-            f"than k = {found.k} alike, the smallest set is of {found.smallest}"
+            f"{found.people:,} {has} fewer alike than promised (the smallest group: "
+            f"{found.smallest})"
         )
         if found.already:
-            are = "is" if found.already == 1 else "are"
-            parts.append(f"{found.already} of them {are} so without this one")
-    parts += [
-        f"{people} {'is' if people == 1 else 'are'} left with too few values of {name}"
-        for name, people in (found.values or {}).items()
-    ]
+            parts.append(f"{found.already:,} of them without this release, too")
+    parts += too_few_values(found.values)
     if found.ways > 1:
         parts.append(
-            f"they tell records apart in {found.ways} ways, and only those that do it alike can be "
-            "laid on each other"
+            f"they tell records apart in {found.ways} ways, and only releases that do so alike can "
+            "be compared"
         )
     if not parts:
         return ()
-    text = f"all {found.releases} earlier releases of its source and this one together: "
+    text = f"combined with all {found.releases} earlier releases of its source: "
     return (text + "; ".join(parts) + "; " + withdrawal(found),)
 
 
 def withdrawal(found: Together) -> str:
-    """Which earlier releases would have to be withdrawn, and what that is worth."""
-    names = ", ".join(f"{one.release} of {one.created} UTC" for one in found.withdraw)
+    """Say which earlier releases to withdraw, and whether fewer might do."""
+    names = ", ".join(f"{one.release} (released {one.created} UTC)" for one in found.withdraw)
     known = "no fewer would do" if found.exact else "fewer may do: not every choice was tried"
-    return f"nothing would be found had nobody {names} ({known})"
+    return f"nothing would be found if these were withdrawn: {names} ({known})"

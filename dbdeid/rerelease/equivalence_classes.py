@@ -1,4 +1,4 @@
-"""Which records of the source a release shows in one class: what later releases are held against.
+"""The classes of a release by record of the source, which later releases are compared with.
 
 A class is what a recipient cannot tell apart by the quasi-identifiers. Of synthetic records, which
 are nobody's, all records of a stratum are one. Private: who has this table and the source knows who

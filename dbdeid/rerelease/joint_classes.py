@@ -1,4 +1,4 @@
-"""Joint classes of two releases: what is found in them, and the notes on it.
+"""Find the joint classes of two releases that isolate people, and word the warnings.
 
 Whoever has two releases and knows the quasi-identifiers of a person looks only at the records that
 fit in both. The people whom one release shows in one class and the other in one class are a *joint
@@ -177,7 +177,8 @@ def words(found: Sequence[Compared]) -> tuple[str, ...]:
     told = [_words(one) for one in unsafe if one.compared]
     lines = told[:MOST_TOLD]
     if len(told) > MOST_TOLD:
-        lines.append(f"and so with {len(told) - MOST_TOLD} releases before them")
+        more = len(told) - MOST_TOLD
+        lines.append(f"and so with {more} older release{'s' if more > 1 else ''}")
     for reason in dict.fromkeys(one.reason for one in unknown):
         alike = [one for one in unknown if one.reason == reason]
         last = f"{alike[0].release} {_of_time(alike[0])}".strip()
@@ -189,60 +190,69 @@ def words(found: Sequence[Compared]) -> tuple[str, ...]:
 
 
 def _of_time(one: Compared) -> str:
-    return f"of {one.created} UTC" if one.created else ""
+    return f"(released {one.created} UTC)" if one.created else ""
 
 
 def _words(one: Compared) -> str:
     parts = []
     if one.both.people:
-        fit = "fits" if one.both.people == 1 else "fit"
-        parts.append(f"{_people(one.both)} {fit} both with fewer than k = {one.k} alike")
-    for what, groups in (("this one", one.appeared), ("that one", one.vanished)):
+        parts.append(
+            f"someone with both files narrows {_people(one.both)} down to fewer than k = {one.k} "
+            "candidates"
+        )
+    for what, groups in (("this release", one.appeared), ("that release", one.vanished)):
         if groups.people:
-            are = "is" if groups.people == 1 else "are"
             parts.append(
-                f"{_people(groups)} {are} shown by {what} only, fewer than k = {one.k} together"
+                f"{what} alone has {_people(groups)}, each of fewer than k = {one.k} people"
             )
     if one.counted.groups:
         parts.append(
-            f"sizes of classes alone tell it in {one.counted.groups} "
+            f"sizes of classes alone reveal such a group in {one.counted.groups} "
             f"place{'s' if one.counted.groups != 1 else ''}"
         )
-    for name, people in (one.values or {}).items():
-        parts.append(
-            f"{people} {'is' if people == 1 else 'are'} left with too few values of {name}"
-        )
+    parts += too_few_values(one.values)
     if one.exposed:
         parts.append(
-            f"{one.exposed} of {one.counterfeits} counterfeit records are new in it, and so can "
-            f"be told from real ones ({one.exposed / one.counterfeits:.0%})"
+            f"{one.exposed} of {one.counterfeits} counterfeit records "
+            f"({one.exposed / one.counterfeits:.0%}) are new, which tells them from real ones"
         )
     if one.exposed_before:
         parts.append(
-            f"{one.exposed_before} of {one.counterfeits_before} counterfeit records of that one "
-            "are not in it, and so can be told, too "
-            f"({one.exposed_before / one.counterfeits_before:.0%})"
+            f"{one.exposed_before} of {one.counterfeits_before} counterfeit records of that "
+            f"release ({one.exposed_before / one.counterfeits_before:.0%}) are gone, which tells "
+            "them from real ones"
         )
     if one.redrawn and one.moments:
         parts.append(
-            "synthetic records of the same people are drawn again and otherwise: each further draw "
-            "tells more of the clusters. The same name, seed, k and method draw the same"
+            "synthetic records of the same people are drawn anew, and each further draw reveals "
+            "more of the clusters. To draw the same, keep name, seed, k and method"
         )
     elif one.redrawn:
         parts.append(
-            "counterfeit records can be told from real ones, which both show. The same name, seed, "
-            "k and levels (`--reuse` where the method has them) draw the same"
+            "counterfeit records can be told from real ones, which are in both. To draw the same, "
+            "keep name, seed, k and levels (`--reuse` where the method has them)"
         )
     if one.moments and (one.appeared.people or one.vanished.people):
-        parts.append("sums over all records of both tell those of so few")
+        parts.append("sums over all records of both reveal the sums of so few")
     of = ""
     if one.source:
-        of = f" and which has {one.records:,} of the records of this source in {one.source}"
-    return f"beside {one.release} {_of_time(one)}, which others may have{of}: " + "; ".join(parts)
+        of = f", which has {one.records:,} records of this source in {one.source}"
+    which = f"{one.release} {_of_time(one)}".strip()
+    return f"combined with {which}{of}: " + "; ".join(parts)
 
 
 def _people(groups: Groups) -> str:
-    return f"{groups.people} in {groups.groups} group{'s' if groups.groups != 1 else ''}"
+    many, people = groups.groups, groups.people
+    who = f"{people:,} {'person' if people == 1 else 'people'}"
+    return f"{who} ({many:,} group{'s' if many != 1 else ''})"
+
+
+def too_few_values(values: Mapping[str, int] | None) -> list[str]:
+    """How many people are left with too few values of each sensitive column, in words."""
+    return [
+        f"{people:,} {'person has' if people == 1 else 'people have'} too few values of {name} left"
+        for name, people in (values or {}).items()
+    ]
 
 
 def least_values(bound: Bound) -> dict[str, int]:

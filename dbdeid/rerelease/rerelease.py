@@ -1,4 +1,4 @@
-"""Re-release safety: a staged release held against what runs have published of the same source.
+"""Re-release safety: compare a staged release with earlier ones of the same source.
 
 docs/rerelease.md has the definitions, and what is not looked at.
 """
@@ -79,7 +79,7 @@ class Rerelease:
 
     @property
     def record(self) -> kept_parts.Rerelease:
-        """What is known of it, and what later releases are compared with."""
+        """Record the findings, and the classes that later releases are compared with."""
         both = self.together
         return self.kept.model_copy(
             update={
@@ -162,7 +162,7 @@ def strict(bound: Bound, found: Sequence[Compared], both: Together | None) -> No
     safe = all(one.safe for one in found) and (both is None or both.safe)
     if bound.spec.rerelease == "strict" and not safe:
         raise Unsatisfiable(
-            "with an earlier release of its source this one would tell more than each alone, and "
+            "with an earlier release of its source this one would reveal more than each alone, and "
             "`rerelease: strict` refuses that: "
             + "; ".join((*words(found), *composition.words(both))),
             hint="nothing was replaced; `dbdeid run --reuse` keeps the levels of the last run, "
@@ -329,7 +329,7 @@ class _Now:
         return [*same_source.sketches(self._prepared.bound, self._work.session, self._is_serial)]
 
     def sample(self, known: Known) -> dict[str, list[int]] | None:
-        """Digests of cells of some records, where these are told apart by serial numbers alone."""
+        """Return digests of a few records' cells, where only serial numbers identify records."""
         bound, session = self._prepared.bound, self._work.session
         own = self.shown(known)
         if known not in self._samples:

@@ -95,7 +95,7 @@ class ColumnCost:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is lost under the best transformation that was found, and to what.
+    """The loss under the best transformation found, and what causes it.
 
     Attributes:
         transformation: the level of each quasi-identifier.
@@ -316,7 +316,7 @@ def _on_uniqueness(
             yield i, Advised(text, (Change(q.name),))
         else:
             gone = _share(unique - left, unique)
-            text = f"{said}; drop it, or start at `min_level: {level}`: {gone} are unique no more"
+            text = f"{said}; drop it, or start at `min_level: {level}`: {gone} are not unique then"
             yield i, Advised(text, (Change(q.name), Change(q.name, level)))
 
 
@@ -347,8 +347,8 @@ def _on_cost(
         if gained[i] >= LITTLE:
             name = quasi_identifiers[i].name
             text = (
-                f"{name}: costs the others; they lose {found.others(i):.3f} "
-                f"with it, {found.without[i]:.3f} or less without; drop it, or coarsen it first"
+                f"{name}: makes the others lose {found.others(i):.3f} on average, "
+                f"{found.without[i]:.3f} or less without it; drop it, or coarsen it first"
             )
             yield Advised(text, (Change(name),))
 

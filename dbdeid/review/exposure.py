@@ -1,4 +1,4 @@
-"""Columns that leave as they are: whether they name people, or tell them apart.
+"""Check columns that are released unchanged: whether they name people or single them out.
 
 A model promises something of the quasi-identifiers, and of the sensitive values in their classes.
 What else leaves leads to a person by itself where it names one, where nearly everybody has a value
@@ -208,7 +208,7 @@ class _People:
 
     @property
     def who(self) -> str:
-        """What is counted."""
+        """The unit of counting: records or people."""
         return "records" if self.subject is None else "people"
 
     def nearly_unique(self, c: BoundColumn) -> bool:

@@ -85,7 +85,7 @@ def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
 
 
 def require_of_columns(bound: Bound, steps: Steps) -> None:
-    """Check the answers to questions that arise before anything is counted or staged.
+    """Refuse a spec whose sensitive columns or repeating identifiers still need an answer.
 
     Args:
         bound: the whole specification.
@@ -232,7 +232,7 @@ def _unique(prepared: Prepared, session: Session) -> Iterator[str]:
         unique = session.row(step("verify/unique_records", {"rel": CODED}, {"cols": names}))[0]
         share, are = unique / prepared.rows, "is" if unique == 1 else "are"
         yield (
-            f"{unique} of {prepared.rows} source records ({share:.1%}) {are} unique over all "
+            f"{unique:,} of {prepared.rows:,} source records ({share:.1%}) {are} unique over all "
             f"released columns before generalization; k-anonymity covers the quasi-identifiers "
             f"only, not {', '.join(others)}"
         )
@@ -327,8 +327,8 @@ def _dropped_subjects(prepared: Prepared, session: Session) -> Iterator[str]:
     for name, (known, distinct) in counts.items():
         if NEAR_UNIQUE * known < distinct < known:
             yield (
-                f"{name}: dropped, with {distinct} values in {known} records; if it tells whose "
-                f"record it is, say `subject: {name}`, for k counts records now"
+                f"{name}: dropped, with {distinct:,} values in {known:,} records; if it says whose "
+                f"record it is, declare `subject: {name}`: k counts records now"
             )
 
 

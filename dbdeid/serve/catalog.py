@@ -40,7 +40,7 @@ class ServedTable:
 
 
 class Catalog:
-    """The catalog of what is served.
+    """The catalog of the served tables.
 
     Args:
         tables: what is served.

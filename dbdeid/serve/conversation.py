@@ -52,7 +52,7 @@ _Held = TypeVar("_Held", _Prepared, _Portal)
 
 
 class Conversation:
-    """What is said with a client that has proved who it is.
+    """The conversation with an authenticated client.
 
     Args:
         client: whom.
@@ -351,7 +351,7 @@ def refusal(refused: Refused, severity: str = "ERROR") -> bytes:
 
 
 def read_message(reader: BinaryIO, longest: int = messages.LONGEST) -> tuple[bytes, bytes]:
-    """The kind and body of the next message; empty at the end of what is said.
+    """Read the kind and body of the next message; both empty at the end of the stream.
 
     Raises:
         Malformed: it is cut off, or longer than any that a client needs.

@@ -153,7 +153,7 @@ class Postgres:
         )
 
     def words(self, error: BaseException) -> str:
-        """The first line of what the driver says, without what came from the environment."""
+        """Return the first line of the driver's message, without values from the environment."""
         lines = self._address.hidden(str(error)).strip().splitlines() or [type(error).__name__]
         return _said(lines[0])
 

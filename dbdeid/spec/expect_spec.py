@@ -38,7 +38,7 @@ _GRAMMAR = re.compile(r"\s*(<=|>=|<|>|=)\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A sign and a number: what a measured value is held against."""
+    """A comparison and a number: the limit of a measured value."""
 
     sign: str
     number: float
@@ -48,7 +48,7 @@ class Threshold:
         return _SIGNS[self.sign](value, self.number)
 
     def worst(self, values: list[float]) -> float:
-        """Of several values the one that is farthest from holding."""
+        """Return the value that misses the threshold most, or holds it least."""
         if self.sign == "=":
             return max(values, key=lambda value: abs(value - self.number))
         return max(values) if self.sign[0] == "<" else min(values)
@@ -65,7 +65,7 @@ def parse(text: str) -> Threshold | None:
 
 
 def mistakes(spec: ReleaseSpec) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with the expectations of a spec: the key, the mistake, and a hint."""
+    """List the mistakes in a spec's expectations: the key, the mistake, and a hint."""
     for name, text in spec.expect.items():
         kind, _, column = name.partition(".")
         if kind not in KNOWN or (column and kind not in METRICS):

@@ -110,7 +110,7 @@ def text_of(path: Path) -> str:
 
 
 def as_path(source: str | Path) -> Path | None:
-    """The path that is meant; None where the text itself is the spec."""
+    """Return the path that a source names; None where the text itself is the spec."""
     if isinstance(source, Path):
         return source
     looks_like_text = "\n" in source or ": " in source or source.lstrip().startswith("{")
@@ -244,6 +244,8 @@ def _words(error: ErrorDetails, place: Path_) -> tuple[str, str]:
         return f"expects {context['expected']}", f"did you mean {close[0]!r}?" if close else ""
     if place == ("source",) and kind in _KINDS:
         return "expects a table, a file, or {sql: SELECT …, name: …}", ""
+    if kind == "string_type" and isinstance(error["input"], Mapping | list | tuple):
+        return "expects text", ""  # the key has an example
     if kind in _KINDS:
         words, hint = _KINDS[kind]
         return words, _number_hint(error["input"]) if kind in ("int_type", "float_type") else hint

@@ -43,5 +43,5 @@ METHODS: dict[str, type[MethodPart]] = {
 
 
 def capabilities_of(name: str) -> Capabilities:
-    """What a method can do; of one that is not known here nothing but to generalize."""
+    """Return the capabilities of a method; an unknown one can only generalize."""
     return METHODS[name].can if name in METHODS else Capabilities()

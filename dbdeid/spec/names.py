@@ -1,4 +1,4 @@
-"""The names of what a release makes beside its target."""
+"""The names of the tables and files that a release makes beside its target."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Open:
 
 
 def open_questions(file: SpecFile) -> Open:
-    """What the text of a specification leaves open."""
+    """List the questions that a specification leaves open."""
     columns, preset = file.spec.columns, file.spec.preset
     accepted = preset.accept if preset is not None else {}
     return Open(

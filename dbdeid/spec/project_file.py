@@ -58,7 +58,7 @@ class Paths(Part):
 
 
 class ProjectSpec(Part):
-    """What is declared for all releases of a project.
+    """The settings that all releases of a project share.
 
     Attributes:
         database: of releases that name none.
@@ -263,7 +263,7 @@ def _mistake(
 
 
 def whole(text: str, data: Mapping[str, object], shared: Mapping[str, object]) -> str:
-    """The text of a spec with what it takes from its project, to be read without it.
+    """Return the text of a spec with its project's defaults written in.
 
     Args:
         text: of the spec, with its comments.

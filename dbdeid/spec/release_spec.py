@@ -52,14 +52,14 @@ TEXT, QUERY = "a table or file", "a query"
 
 
 class SourceQuery(Part):
-    """A source that is a query of the owner's."""
+    """A source that is a query instead of a table."""
 
     sql: Text
     name: Annotated[str, StringConstraints(pattern=f"^{NAME}$", max_length=63)]
 
 
 class Evaluate(Part):
-    """What is measured of a release."""
+    """The measurements of a release."""
 
     metrics: Annotated[tuple[Metric, ...], Field(strict=False)] | None = None
     queries: Text | None = None
@@ -297,7 +297,7 @@ class ReleaseSpec(Part):
         self.method.check(self)
 
     def quasi_identifier_mistakes(self) -> Iterator[tuple[str, str, str]]:
-        """What the method cannot take of the columns: the key, what is wrong, and a hint."""
+        """List settings of columns that the method cannot use: key, mistake and hint."""
         for name, c in self.columns.items():
             if c.role == "quasi_identifier":
                 yield from ((name, *wrong) for wrong in self.method.column_mistakes(c))

@@ -40,7 +40,7 @@ class Place:
 
 
 def opened(source: Path, table: str | None = None) -> Place:
-    """What is meant by a table, a specification or the folder of a project.
+    """Return the place that a table, a specification or the folder of a project names.
 
     Raises:
         DataError: it is none of them.

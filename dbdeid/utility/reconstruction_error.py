@@ -50,7 +50,7 @@ METRIC = Metric(
 
 
 class ReconstructionError(NamedTuple):
-    """The error with the sensitive columns and without them, 0 where the release tells all."""
+    """The error with and without the sensitive columns, 0 where the release reveals everything."""
 
     whole: float
     quasi_identifiers: float

@@ -57,7 +57,7 @@ class Unexplained:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is known of a release besides its table and what it declares.
+    """Facts about an external release besides its table and declaration.
 
     Attributes:
         original: None where it is not at hand.

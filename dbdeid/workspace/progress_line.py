@@ -98,7 +98,7 @@ def _in_notebook() -> bool:
 
 
 def following(phase: str, found: Progress | Placed | Weighed | None) -> str:
-    """One line on what a command is doing, with the best so far and what is proven of it."""
+    """Show progress in one line, with the best result so far and its proven distance."""
     from dbdeid.workspace.progress import Placed, Weighed
 
     if found is None:

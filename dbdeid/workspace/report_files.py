@@ -92,7 +92,7 @@ def require_place(
     known: Callable[[Path], bool] | None = None,
     what: str = "page",
 ) -> None:
-    """Refuse a file that has no folder to be in, or that would replace what is not one of its kind.
+    """Refuse a file without a folder, or one that would replace a file of another kind.
 
     Args:
         path: of the file that is to be written; links are followed.

@@ -59,7 +59,7 @@ TABLES = (
             table="shown"),
     _method("a dictionary that is a view", "method.dictionary: 'shown' is a view", "CREATE TABLE",
             "CREATE VIEW shown AS FROM words", dictionary="shown"),
-    _method("a list of tables", "method.table: expects text", "quotes", table=["anon"]),
+    _method("a list of tables", "method.table: expects text", "as in `table:", table=["anon"]),
     _method("an unknown parameter", "method.tabel: unknown key 'tabel'", "did you mean 'table'", table=GONE,
             tabel="anon"),
     _case("a file that is no Parquet", "cannot be read as Parquet", "whole Parquet file",

@@ -86,7 +86,12 @@ REFUSED = tuple(
             "line 3",
             "anchor",
         ),
-        ("an alias of itself", "release: &a [*a]\n", "line 1: release: expects text", "in quotes"),
+        (
+            "an alias of itself",
+            "release: &a [*a]\n",
+            "line 1: release: expects text",
+            "as in `release: visits_public`",
+        ),
         (
             "a mapping that holds itself",
             "columns: &a {age: *a}\n",

@@ -341,7 +341,7 @@ def test_people_are_singled_out_where_they_count(monkeypatch: pytest.MonkeyPatch
     told = sentences(result.record)
     with File(PUBLIC, asked, whose="pid") as file:
         judge(told, file)
-    assert "people are counted, not records (pid tells whose they are)" in told.promised
+    assert "people are counted, not records (pid says whose they are)" in told.promised
     assert "pid links the records of each person" in told.not_promised
     asked["columns"]["pid"] = "identifier"  # the public cannot tell whose records are
     hidden = dbdeid.run(asked)

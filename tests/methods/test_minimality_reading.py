@@ -332,7 +332,7 @@ def test_a_safe_release_is_read_of_nobody() -> None:
     assert result.metrics["minimality.illness.claimed"] == 0
     assert result.smallest_class >= 3
     told = " ".join(sentences(result.record).not_promised)
-    assert "blocks tell nothing of illness by their shape" in told
+    assert "the shape of blocks reveals no illness" in told
 
 
 @pytest.mark.usefixtures("small_trees")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from records import failing, full, padded
 
 from dbdeid.record.border import from_json
 from dbdeid.record.release_record import ReleaseRecord
+from dbdeid.record.usefulness import Share
 from dbdeid.report.content.audience import public
-from dbdeid.report.content.headlines import headlines
+from dbdeid.report.content.headlines import headlines, shift
 
 
 def said(record: dict[str, Any], *losses: tuple[str, float]) -> dict[str, str]:
@@ -63,3 +65,12 @@ def test_shares_that_shift_are_those_that_the_chart_shows() -> None:
         "The shares are those of the source"
     )
     assert "classes" in said(padded())
+
+
+def test_shares_that_differ_by_rounding_alone_do_not_shift() -> None:
+    def one(source: float, released: float) -> Share:
+        return Share(label="a", source=source, released=released)
+
+    assert 0.1 + 0.2 != 0.3
+    assert shift([one(0.1 + 0.2, 0.3), one(0.7, 0.7)]) == 0
+    assert shift([one(0.3, 0.4), one(0.7, 0.6)]) == pytest.approx(0.1)

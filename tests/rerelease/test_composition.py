@@ -166,9 +166,9 @@ def test_three_releases_leave_three_people_where_each_two_leave_nine(tmp_path: P
     with pytest.raises(Unsatisfiable) as refused:
         dbdeid.run(inside("c", rerelease="strict"))
     told = str(refused.value)
-    assert "all 2 earlier releases of its source and this one together: 3 people are left" in told
-    assert "fewer than k = 5 alike, the smallest set is of 3" in told
-    assert "nothing would be found had nobody stays_" in told
+    assert "combined with all 2 earlier releases of its source: 3 people have" in told
+    assert "fewer alike than promised (the smallest group: 3)" in told
+    assert "nothing would be found if these were withdrawn: stays_" in told
     assert "no fewer would do" in told
     with duckdb.connect(str(tmp_path / "wards.duckdb"), read_only=True) as con:
         assert not con.execute("FROM duckdb_tables() WHERE table_name = 'stays_c'").fetchall()
@@ -178,7 +178,7 @@ def test_three_releases_leave_three_people_where_each_two_leave_nine(tmp_path: P
     found = third.together
     assert found is not None
     assert (found["releases"], found["people"], found["smallest"]) == (2, 3, 3)
-    assert any("3 people are left" in w for w in third.warnings)
+    assert any("3 people have" in w for w in third.warnings)
 
 
 @pytest.mark.full
@@ -214,7 +214,7 @@ def test_three_releases_leave_one_value_where_each_two_leave_two(tmp_path: Path)
     assert [f["values"] for f in result.rerelease] == [None, None]
     assert result.together is not None
     assert result.together["values"] == {"d": 45}
-    assert any("45 are left with too few values of d" in w for w in result.warnings)
+    assert any("45 people have too few values of d left" in w for w in result.warnings)
     assert len(result.together["withdraw"]) == 1
 
 

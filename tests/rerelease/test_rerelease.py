@@ -89,7 +89,7 @@ def test_what_two_releases_isolate_is_what_an_attacker_finds_by_trying_everybody
     assert found["smallest"] == min(candidates(one, other).values())
     assert found["shared"] == len(one.keys() & other.keys())
     assert found["counted"]["groups"] == counted(one, other, k)
-    assert any(w.startswith("beside patients_public") for w in result.warnings)
+    assert any(w.startswith("combined with patients_public") for w in result.warnings)
 
 
 CLASSES = st.lists(
@@ -240,7 +240,9 @@ def test_ten_added_patients_are_caught_and_a_strict_release_is_refused(tmp_path:
     kept = (tmp_path / "out.duckdb").read_bytes()
     few = isolated(view(before, (2, 2), 5), view([*before, *ten], (2, 2), 5), 5)["appeared"]
     assert few == 5  # of the ten; the others are five in one class
-    with pytest.raises(Unsatisfiable, match=r"5 in 3 groups are shown by this one only") as caught:
+    with pytest.raises(
+        Unsatisfiable, match=r"this release alone has 5 people \(3 groups\)"
+    ) as caught:
         dbdeid.run(in_file(tmp_path, rerelease="strict"))
     assert caught.value.exit_code == 3
     assert "flu" not in str(caught.value)
@@ -336,7 +338,7 @@ def test_releases_of_other_tables_in_its_place_are_one_note(con: duckdb.DuckDBPy
         k = [{"model": "k_anonymity", "k": 2}]
         result = dbdeid.run({**other, "columns": columns, "privacy": k}, con)
     (note,) = (w for w in result.warnings if "cannot be compared" in w)
-    assert note.startswith("2 earlier releases, the last other1 of ")
+    assert note.startswith("2 earlier releases, the last other1 (released ")
     assert "columns that the source does not have now" in note
 
 
@@ -347,8 +349,8 @@ def test_what_two_releases_tell_is_said_before_how_the_second_was_made(
     fill(con, some(60, 14))
     dbdeid.run(spec((1, 1)), con)
     lines = verdict.released(dbdeid.run(spec((2, 0)), con)).splitlines()
-    (place,) = (i for i, line in enumerate(lines) if "which others may have" in line)
-    assert lines[place].startswith("  warning       beside ")
+    (place,) = (i for i, line in enumerate(lines) if "combined with" in line)
+    assert lines[place].startswith("  warning       combined with ")
     first = [i for i, line in enumerate(lines) if line.startswith(("  use ", "  classes "))]
     assert first[0] < place < first[1]
 

@@ -127,7 +127,7 @@ def test_advice_names_what_makes_records_unique(looked: Looked) -> None:
     assert "of the unique records would not be unique without it" in first
     share, level, gone = map(
         int,
-        re.match(r"age: (\d+)% .* `min_level: (\d)`: (\d+)% are unique no more$", first).groups(),  # type: ignore[union-attr]
+        re.match(r"age: (\d+)% .* `min_level: (\d)`: (\d+)% are not unique then$", first).groups(),  # type: ignore[union-attr]
     )
     width = (1, 4, 12)[level]
     whole, without, coarser = (

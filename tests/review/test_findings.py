@@ -174,7 +174,7 @@ def test_one_record_is_told_of_in_the_singular() -> None:
         "method": "full_domain",
     }
     with duckdb.connect() as con:
-        assert "1 of 20 records (5.0%) is unique in its" in words.checked(check(spec, con))
+        assert "1 of 20 records (5.0%) is unique on its" in words.checked(check(spec, con))
         spec["source"] = {"sql": f"SELECT *, 0 AS q FROM ({rows})", "name": "t"}
         spec["columns"] = {"q": QI, "i": {"role": "insensitive", "reason": "public"}}
         told = check(spec, con)["warnings"][-1]

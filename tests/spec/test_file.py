@@ -379,3 +379,12 @@ def test_a_model_of_the_recipient_tells_what_is_wrong_at_its_place() -> None:
     }
     assert found["evaluate.models[0].kind"] == "unknown kind of model"
     assert found["evaluate.models[1].kind"] == "the key 'kind' is missing"
+
+
+def test_a_mapping_in_place_of_text_is_not_to_be_put_in_quotes() -> None:
+    with pytest.raises(SpecError) as refused:
+        read({"release": "a", "source": "t", "evaluate": {"queries": {"a": "SELECT 1"}}})
+    (mistake,) = (one for one in refused.value.mistakes if "queries" in str(one))
+    assert "expects text" in str(mistake)
+    assert "as in `queries:" in str(mistake)
+    assert "quotes" not in str(mistake)

@@ -165,4 +165,4 @@ def test_what_is_no_method_of_levels_says_so(browser: Browser) -> None:
     )
     spec.write_text(text)
     page = browser.page("levels")
-    assert "chooses no levels" in page or "when the file has no mistakes" in page
+    assert "chooses no levels" in page or "once the mistakes are mended" in page

@@ -36,7 +36,9 @@ def test_the_grid_is_that_of_the_command(decided: Browser) -> None:
     data = YAML(typ="safe").load(decided.room.desk.path)
     assert data["privacy"][0]["k"] == 10
     assert data["method"]["suppression_limit"] == 0.1
-    assert "as the spec says" in decided.page("tradeoff")
+    page = decided.page("tradeoff")
+    assert "your spec<" in page
+    assert re.findall(r'name="(?:ks|limits)" value="([^"]*)"', page) == ["3,10", "0,10"]
     assert "of an earlier version of the spec" in decided.page("tradeoff")
     assert decided.send("begin", what="search", ks="3", limits="five").status == 422
 
@@ -52,6 +54,10 @@ def test_what_a_run_would_choose_and_five_records_before_and_after(decided: Brow
     lines = decided.room.desk.path.with_name("people.csv").read_text().splitlines()[1:]
     for line in lines:  # of persons nothing is shown
         assert line.split(",")[1] not in page
+    gone = next(iter(chosen))
+    decided.role(gone, "drop")
+    page = decided.page("tradeoff")
+    assert page.count('<b class="note">') == 5 * (len(chosen) - 1)  # it is none any more
 
 
 def test_what_to_change_first_is_a_button(decided: Browser) -> None:
@@ -224,6 +230,7 @@ def test_ranges_are_drawn_where_the_numbers_are() -> None:
     assert (first.left, first.width, first.at) == (0, 100, 50)
     assert (second.left, second.width, second.at) == (200, 1, 200)
     assert third.left is None
+    assert (first.told, second.told, third.told) == ("0 to 20", "exact", "– to –")
 
 
 def test_a_question_before_a_release_is_refused_in_words(browser: Browser) -> None:

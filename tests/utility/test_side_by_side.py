@@ -17,6 +17,7 @@ from dbdeid.utility.fidelity.side_by_side import (
     MOST_VALUES,
     NOT_RELEASED,
     Row,
+    _range,
     side_by_side,
 )
 
@@ -102,6 +103,16 @@ def test_whole_numbers_fall_into_bins_of_whole_width_and_intervals_are_spread() 
     assert rows[1] == ("5 to 9", 0, 1 / 12)
     assert rows[-1] == ("55 to 59", 1 / 4, 1 / 2)
     assert drawn(Both([7, 7], [7, 7], None, True, True)) == [("7", 1, 1)]
+
+
+def test_ends_of_bins_have_no_more_digits_than_can_be_read() -> None:
+    values = [118.5, 118.8, 119.1]
+    labels = [row[0] for row in drawn(Both(values, values, None, True, False), "float")]
+    ends = [float(end) for label in labels for end in label.split(" to ")]
+    assert any(end != int(end) for end in ends)
+    assert all(len(end) <= 5 for label in labels for end in label.split(" to "))
+    assert 11 * 10.8 != 118.8  # but 118.80000000000001
+    assert _range(11 * 10.8, 12 * 10.8, False, "float") == "118.8 to 129.6"
 
 
 def test_dates_are_told_as_dates() -> None:

@@ -1,4 +1,4 @@
-"""What a check says of uniqueness, of costs, and of what to change first."""
+"""Print what a check found: uniqueness, costs, and advice on what to change first."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def conversation(found: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a check that tell what makes records unique, and what that costs."""
+    """Format the columns that make records unique, and the cost of keeping them."""
     unique = found.get("uniqueness")
     if unique:
         yield from _uniqueness(unique, found.get("cost"))
@@ -68,10 +68,10 @@ def conversation(found: Mapping[str, Any]) -> Iterator[str]:
 def _uniqueness(unique: Mapping[str, Any], cost: Mapping[str, Any] | None) -> Iterator[str]:
     total = unique["unique_records"]
     one = total == 1
-    are, their, they = ("is", "its", "it is") if one else ("are", "their", "they are")
+    are, their = ("is", "its") if one else ("are", "their")
     yield (
         f"  {total:,} of {unique['records']:,} records ({total / unique['records']:.1%}) {are} "
-        f"unique in {their} quasi-identifiers as {they} (NULL as a value)"
+        f"unique on {their} unchanged quasi-identifiers (NULL as a value)"
     )
     head = ["quasi-identifier", "unique by it alone", "unique without it"]
     rows = [[c["name"], f"{c['alone']:,}", f"{c['without']:,}"] for c in unique["columns"] if total]
@@ -130,6 +130,6 @@ def _earlier(runs: Sequence[Mapping[str, Any]]) -> str:
     last = ", ".join(f"{run['release']} ({run['created'][:10]})" for run in runs[:RUNS_SHOWN])
     many = f", and {len(runs) - RUNS_SHOWN:,} before" if len(runs) > RUNS_SHOWN else ""
     return (
-        f"  released before from the same source: {last}{many}; who has two releases compares "
-        "them, see `rerelease:`"
+        f"  released before from the same source: {last}{many}; someone who has two releases "
+        "can compare them, see `rerelease:`"
     )

@@ -1,4 +1,4 @@
-"""What the command line says of a frontier."""
+"""Print a frontier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what is printed stands on the screen."""
+"""Lay out printed text on a terminal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _folded(rows: Sequence[Sequence[str]], width: int) -> str:
 
 
 def left_out(rows: int) -> list[str]:
-    """The line below a table that tells how many of its rows are not shown; none where all are."""
+    """Count the rows that a table leaves out, in a line; no line where it shows all."""
     if rows <= 0:
         return []
     return [f"  … {rows:,} more {'row' if rows == 1 else 'rows'}; --json prints all"]

@@ -1,4 +1,4 @@
-"""What the command line says of a plan, and the model for dbt that goes with it."""
+"""Print a plan, and the dbt model that goes with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def planned(plan: DbtPlan) -> str:
-    """Where the policy is, and what it does."""
+    """Format a plan: the file of the policy, its levels, loss and suppression."""
     return "\n".join(_lines(plan))
 
 

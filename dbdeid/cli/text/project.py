@@ -1,4 +1,4 @@
-"""What the command line says of the releases of a project."""
+"""Print the releases of a project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbdeid.report.content.remains import alone
 
 
 def line(result: Mapping[str, Any]) -> str:
-    """What became of one release, in one line, and what is to be known of it, in a line each."""
+    """Format the outcome of one release in a line, and each of its notes in another."""
     what = _of_run(result) if "released_rows" in result else _of_test(result)
     what = f"trial, not for publication: {what}" if result.get("trial") else what
     if result["status"] != "success":

@@ -58,7 +58,7 @@ def _total(found: Mapping[str, Any], refused: int) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share in percent; nothing where there is none."""
+    """Format a share in percent; an empty text where there is none."""
     return "" if value is None else f"{value:.2%}"
 
 

@@ -1,4 +1,4 @@
-"""What the command line says of answers from a release."""
+"""Print answers from a release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DECIMALS = 4
 
 
 def answered(found: Result) -> str:
-    """An answer as a table, then what a reader should know."""
+    """Format an answer as a table, with its notes below."""
     if not found.rows:
         table = "  no groups: none is expected to satisfy the conditions"
     else:
@@ -63,7 +63,7 @@ def _cell(value: Any, thousands: str) -> str:
 
 
 def served(found: Mapping[str, Any]) -> str:
-    """Where a server listens, and what can be asked there."""
+    """Format the address of a server, and the tables and columns that it serves."""
     lines = [found["url"], ""]
     for name, columns in found["tables"].items():
         lines.append(f"{name}: {', '.join(columns)}")

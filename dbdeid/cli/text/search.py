@@ -1,4 +1,4 @@
-"""What the command line says of searches: as they run, when they end or are interrupted."""
+"""Print searches: as they run, when they end, and when they are interrupted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def how(search: Mapping[str, Any], objective: str = "score") -> str:
-    """How a search ended: what it looked at, and what is proven of what it found."""
+    """Say how a search ended: the number of checks, and whether the result is proven optimal."""
     checked = f"{search['checked']:,} of {search['lattice_size']:,} transformations checked"
     by = "" if search["name"] in (None, "optimal") else f" by {search['name']}"
     return f"{checked}{by}{_end(search)}, {proven(search, objective)}"
@@ -34,7 +34,7 @@ def _end(search: Mapping[str, Any]) -> str:
 
 
 def proven(search: Mapping[str, Any], objective: str) -> str:
-    """What is proven of what a search found."""
+    """Say whether the result of a search is proven optimal, or how far off it may be."""
     if search["proven_optimal"]:
         return "proven optimal"
     known = apart(search.get("gap"), search.get("lower_bound"), objective)
@@ -71,7 +71,7 @@ def _key(name: str) -> str:
 
 
 def found(told: Mapping[str, Any]) -> str:
-    """What one search found, and what is next to it."""
+    """Format the result of one search, and its neighbours."""
     people = _people(told)
     digits = decimals([told["score"], *(n["score"] for n in told["neighbours"])])
     lines = [

@@ -1,4 +1,4 @@
-"""Query a release whose database another process has open, through a file written of it."""
+"""Answer from a file of the release while another process has its database open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dbdeid.workspace.standing import unpublishable
 def file_instead(
     file: SpecFile, database: Path | None, settings: Settings | None, undo: ExitStack
 ) -> tuple[OpenFile, tuple[str, ...]] | None:
-    """A file of the release, opened in place of its database, with what is to be said of that.
+    """Open a file of the release in place of its locked database, with notes for the reader.
 
     Args:
         file: the spec.

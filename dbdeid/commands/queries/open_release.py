@@ -122,7 +122,7 @@ class OpenRelease:
 
     @property
     def source_names(self) -> tuple[str, ...]:
-        """How FROM may name the source; of an exported file, which does not tell, its releases."""
+        """List the names that FROM may give the source; for an exported file, its releases."""
         with self._at_hand() as answers:
             return answers.opened.source_names
 
@@ -151,7 +151,7 @@ class OpenRelease:
             return answers.target(release).quasi_identifiers
 
     def untold(self, release: str | None = None) -> tuple[str, ...]:
-        """Those of the columns with released values that do not tell what they stand for.
+        """List the columns with released values whose meaning is not in the file.
 
         Questions that need these values are refused.
 

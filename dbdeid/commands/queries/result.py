@@ -22,7 +22,7 @@ ROWS_SHOWN = 100
 
 @dataclass(frozen=True, eq=False)
 class Script:
-    """What is run on a release, written only for those who want to read it.
+    """The SQL that is run on a release, written out only when it is read.
 
     Attributes:
         views: statements that make its files readable.

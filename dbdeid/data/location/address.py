@@ -28,7 +28,7 @@ _PAIR = re.compile(r"(?:^|[\s;?&:])(\w+)\s*=\s*('[^']*'|[^\s;&]+)")
 
 
 def kind_of(address: str) -> Kind:
-    """What is at an address; a file, unless it begins with the name of a server.
+    """Return the kind of an address: a file, unless it begins with the name of a server.
 
     >>> kind_of("postgresql://reader@db.example.org/clinic")
     'postgres'

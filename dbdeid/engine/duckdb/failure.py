@@ -134,7 +134,7 @@ _USUAL = {
 
 
 def require_open(connection: Any) -> None:
-    """Refuse what is no open connection of DuckDB.
+    """Refuse anything but an open DuckDB connection.
 
     Raises:
         DataError: it is something else, or closed.

@@ -197,7 +197,7 @@ class Session(Statements):
         return session
 
     def close(self) -> None:
-        """Drop what the session staged and let go of what it attached."""
+        """Drop the session's temporary tables and detach its databases."""
         with uninterrupted(), self._as_private(bool(self._private)):
             self._close()
 

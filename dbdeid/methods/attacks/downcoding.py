@@ -1,4 +1,4 @@
-"""The downcoding attack: which generalized values who knows the method takes back in part.
+"""The downcoding attack: which generalized values an attacker who knows the method narrows.
 
 A method that generalizes no more than it must tells by a label that the label below would not have
 done (Cohen 2022, "Attacks on Deidentification's Defenses", USENIX Security, section 3). The

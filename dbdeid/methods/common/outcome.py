@@ -1,4 +1,4 @@
-"""What a method hands on: the tables of a release, and what is known of how it was made."""
+"""The result of a method: the tables of a release, and the record of how it was made."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def domain_of(coding: Coding) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What is known of a release beyond what all have; a method that knows more extends it."""
+    """Facts about a release that only some methods have; such a method extends it."""
 
     @property
     def added(self) -> int:
@@ -74,7 +74,7 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is known of how a release was made.
+    """The record of how a release was made.
 
     Attributes:
         node: the level of each quasi-identifier; None where it differs between classes.

@@ -98,7 +98,7 @@ class Ground:
         )
 
     def problem(self, parameters: Parameters[Levels], checker: Checker) -> Problem:
-        """What is searched for."""
+        """Build the search problem."""
         return Problem(
             self.lattice,
             self.tuples,
@@ -118,7 +118,7 @@ class Ground:
         return tuple(shares)
 
     def samples(self, parameters: Parameters[Levels]) -> Iterator[Problem]:
-        """What is searched for on samples of the data, on arrays whatever the engine."""
+        """Build the search problem on samples of the data, on arrays whatever the engine."""
         here = parameters.under(replace(parameters.options, engine="numpy"))
         for share in self.shares(parameters):
             part = replace(self, tuples=sampled(self.tuples, share))
@@ -139,7 +139,7 @@ class Remembering:
         self._checks: dict[Node, Check] = {}
 
     def check(self, node: Node) -> Check:
-        """What is found under a node."""
+        """Check a node."""
         if node not in self._checks:
             self._checks[node] = self._checker.check(node)
         return self._checks[node]

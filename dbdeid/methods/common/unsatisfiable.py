@@ -21,7 +21,7 @@ from dbdeid.prepare.sensitive_conditions import Sensitive
 def unsatisfiable(
     lattice: Lattice, tuples: Tuples, checker: Checker, parameters: Parameters[Levels], limit: int
 ) -> Unsatisfiable:
-    """What is achievable, from a look at the given transformation or the most general one."""
+    """Make the error that says what is achievable, after a check of the top or given levels."""
     who = "records" if parameters.subject is None else "subjects"
     options = parameters.options
     node = options.transformation or lattice.top
@@ -57,7 +57,7 @@ def unsatisfiable(
 
 
 def wanted(parameters: Parameters[object]) -> str:
-    """What is declared, for a message."""
+    """Format the declared models for a message."""
     others = [judge.named for judge in parameters.judges]
     size = [f"k = {parameters.k}"] if parameters.k > 1 or not others else []
     return "; ".join([*size, *others])

@@ -1,4 +1,4 @@
-"""What is known of synthetic records."""
+"""Details of synthetic records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbdeid.methods.common.outcome import Details, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Synthetic(Details):
-    """What is known of synthetic records.
+    """Details of synthetic records.
 
     Attributes:
         k: the least size of a cluster that was asked for.
@@ -55,5 +55,5 @@ class Synthetic(Details):
 
 
 def synthetic_of(outcome: Outcome) -> Synthetic | None:
-    """What is known of the synthetic records of a release; None where it has others."""
+    """Return the details of a release's synthetic records; None where it has none."""
     return outcome.details if isinstance(outcome.details, Synthetic) else None

@@ -101,9 +101,9 @@ def notes(prepared: Prepared, session: Session) -> Iterator[str]:
     )
     if synthesis.recipe.variant == "recipient" and not synthesis.recipe.counts:
         yield (
-            f"clusters of fewer than {COUNTED_FROM} records would tell who is in them if they kept "
-            "their categories by count and the spread of their numbers; rare categories may be "
-            "lost instead"
+            f"clusters of fewer than {COUNTED_FROM} records would reveal who is in them if they "
+            "kept their categories by count and the spread of their numbers; rare categories may "
+            "be lost instead"
         )
     yield from _uncalibrated(prepared)
     for c in prepared.bound.released:

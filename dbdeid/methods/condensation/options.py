@@ -1,4 +1,4 @@
-"""How synthetic records are made, held against the columns of the source."""
+"""Check the options of synthetic records against the columns of the source."""
 
 from __future__ import annotations
 

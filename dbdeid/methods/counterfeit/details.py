@@ -1,4 +1,4 @@
-"""What is known of a release with counterfeit records."""
+"""Details of a release with counterfeit records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dbdeid.methods.common.outcome import Details, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Padded(Details):
-    """What is known of a release with counterfeit records.
+    """Details of a release with counterfeit records.
 
     Attributes:
         k: what was declared.
@@ -47,5 +47,5 @@ class Padded(Details):
 
 
 def padded_of(outcome: Outcome) -> Padded | None:
-    """What is known of the padding of a release; None where it has none."""
+    """Return the details of a release's padding; None where it has none."""
     return outcome.details if isinstance(outcome.details, Padded) else None

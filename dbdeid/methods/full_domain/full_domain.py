@@ -53,7 +53,7 @@ from dbdeid.spec.method.full_domain import FullDomain
 
 @dataclass(frozen=True, slots=True)
 class FullDomainPlan:
-    """The transformation found, and what is known of it.
+    """The transformation found, with its proof and figures.
 
     `metrics` are those that every check finds, and the objective; `kept` is what stays, as
     `KeptRows` takes it, where the database does not tell by class sizes; `readings` what the
@@ -231,7 +231,7 @@ def outcome(
     plan: FullDomainPlan,
     parameters: Parameters[Levels],
 ) -> Outcome:
-    """What is known of a release of a plan."""
+    """Record how a plan's release was made."""
     keeps = parameters.keep and plan.check.suppressed > 0
     return Outcome(
         plan.node,

@@ -273,7 +273,7 @@ def _cost(recoding: Recoding) -> Cost:
 
 
 def require_possible(lattice: Lattice, demands: Demands, parameters: Parameters[object]) -> None:
-    """The classes at the highest levels are the largest blocks there can be, and must hold.
+    """Refuse models that not even the largest blocks, the classes at the highest levels, hold.
 
     Raises:
         Unsatisfiable: some do not; the message says what of the models does not.

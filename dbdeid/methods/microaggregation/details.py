@@ -1,4 +1,4 @@
-"""What is known of a release whose quasi-identifiers are the means of groups."""
+"""Details of a release whose quasi-identifiers are the means of groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dbdeid.methods.common.outcome import Details, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Masked(Details):
-    """What is known of a release whose quasi-identifiers are the means of groups.
+    """Details of a release whose quasi-identifiers are the means of groups.
 
     Attributes:
         k: the least size of a group.
@@ -27,5 +27,5 @@ class Masked(Details):
 
 
 def masked_of(outcome: Outcome) -> Masked | None:
-    """What is known of the groups of a release; None where it has no means."""
+    """Return the details of a release's groups; None where it has no means."""
     return outcome.details if isinstance(outcome.details, Masked) else None

@@ -28,7 +28,7 @@ MOST_RECORDS = 1_000_000  # looked at, in whole classes of the quasi-identifiers
 
 @dataclass(frozen=True, slots=True)
 class Distinctness:
-    """How far the values of a column tell persons apart.
+    """How many people a column singles out.
 
     Attributes:
         alone: share of the records whose value nobody else has; of several records of one

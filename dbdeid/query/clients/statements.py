@@ -47,7 +47,7 @@ class Sent:
 
 
 class Unreadable(DataError):
-    """What is no SQL.
+    """A text that is not SQL.
 
     Attributes:
         position: of the sign in the text at which it is none, from 1.

@@ -26,7 +26,7 @@ from dbdeid.query.rewrite.rewrite import SuppressedRecords, below, parts
 
 @dataclass(frozen=True)
 class Doubts:
-    """What is not certain of the answer to a question.
+    """Doubts about the answer to a question.
 
     Attributes:
         session: where the release is.

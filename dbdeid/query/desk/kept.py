@@ -22,7 +22,7 @@ _NUMBERS = count()  # several releases may be asked in one session
 
 @dataclass
 class KeptTables:
-    """What is computed from a dictionary alone, as temporary tables of the session.
+    """Temporary tables of a session that are computed from a dictionary alone.
 
     A question takes them in place of common table expressions of the same rows, of which reading
     and planning take the engine longer than all the rest. They are as good as the dictionary is

@@ -179,7 +179,7 @@ def _part_of_total(quotient: exp.Div, of: Held) -> tuple[Interval, exp.Expr | No
 
 @dataclass(frozen=True)
 class Decided:
-    """What is known of a condition: none of it is ever NULL.
+    """Whether a condition holds, possibly or for certain; never NULL.
 
     Attributes:
         holds, may_hold: whether it is true for certain, or may be.
@@ -193,7 +193,7 @@ class Decided:
 
 
 def decided(node: exp.Expr | None, of: Held, rounded: Collection[str]) -> Decided:
-    """What is known of a condition on groups.
+    """Decide a condition on groups: whether it may hold, and whether it must.
 
     Args:
         node: over placeholders; None: there is none.

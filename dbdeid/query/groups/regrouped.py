@@ -32,7 +32,7 @@ _STEPS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Regrouped:
-    """What is known of each group, as expressions over the tables that hold it.
+    """Facts about each group, as expressions over the tables that hold them.
 
     Attributes:
         keys: of the groups of the answer, by name.

@@ -15,7 +15,7 @@ _OF_RECORDS = (
 
 
 def refuse_records(select: exp.Select, scope: Scope, target: Answerable) -> None:
-    """Refuse a list of single records, after errors about columns that are not released.
+    """Refuse a query that lists single records; errors about unreleased columns come first.
 
     Raises:
         DataError: it is one.

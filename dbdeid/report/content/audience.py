@@ -191,7 +191,7 @@ def _least_declared(record: ReleaseRecord) -> int | None:
 
 
 def about(suppressed: int, limit: float | None) -> str:
-    """A number of suppressed records in two significant digits, fewer than 100 not told apart.
+    """Round a number of suppressed records to two significant digits; below 100, say only that.
 
     >>> about(1346, 0.05), about(7, 0.05), about(0, 0.0)
     ('about 1,300', 'fewer than 100', 'none')

@@ -15,6 +15,7 @@ from dbdeid.report.content.remains import listed
 
 # Columns that are named in a sentence; of more only the number.
 _NAMED = 3
+ROUNDING = 1e-9  # of a share: less is how its sum was rounded
 
 
 def headlines(record: Shown, losses: Sequence[tuple[str, float]]) -> dict[str, str]:
@@ -79,7 +80,8 @@ def _changed(record: ReleaseRecord) -> str | None:
 
 def shift(rows: Sequence[Share]) -> float:
     """How many records would have to move between the rows, as a share: half of what differs."""
-    return sum(abs(row.source - row.released) for row in rows) / 2
+    found = sum(abs(row.source - row.released) for row in rows) / 2
+    return found if found > ROUNDING else 0.0  # shares that are equal but for their last digits
 
 
 def _queries(workload: Workload | None) -> str | None:
@@ -89,7 +91,7 @@ def _queries(workload: Workload | None) -> str | None:
     known = sum(q.relative_error is not None for q in workload.queries)
     of = "the one question" if asked == 1 else f"{known} of {asked} questions"
     if workload.mean_relative_error is None:
-        return f"No error is known of {'the one question' if asked == 1 else f'{asked} questions'}"
+        return f"No error is known for {'the one question' if asked == 1 else f'{asked} questions'}"
     return f"Answers to {of} are {share(workload.mean_relative_error)} off on average"
 
 

@@ -130,7 +130,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def changes(before: Policy, after: Policy, singles: Singles) -> list[str]:
-    """What is merged, split or cut anew from one policy to another, a sentence each.
+    """List the merges, splits and new cuts from one policy to another, a sentence each.
 
     >>> changes({"sex": ["F", "M"]}, {"sex": ["*"]}, {})
     ['sex: F, M merged into all values as one']

@@ -1,4 +1,4 @@
-"""What is proven of a search, and its scores, in the same words on the screen and on the page.
+"""Word the proof and scores of a search alike on the screen and on the page.
 
 A bound is rounded down and a gap up: neither is told better than it is.
 """

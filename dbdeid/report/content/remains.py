@@ -149,7 +149,7 @@ def _counting(record: Shown) -> str:
     if not record.by_subject:
         return "each record counts as one person"
     subject = record.remains.subject if record.remains is not None else None
-    whose = f" ({subject} tells whose they are)" if subject else ""
+    whose = f" ({subject} says whose they are)" if subject else ""
     return f"people are counted, not records{whose}"
 
 
@@ -173,7 +173,7 @@ def _columns(many: int) -> str:
 
 
 def _policy(declared: Mapping[str, Any], on: str) -> str:
-    return f"risk of {share(declared.get('risk'))} of what it is without generalization, on {on}"
+    return f"the risk is {share(declared.get('risk'))} of that without generalization, on {on}"
 
 
 # What is promised beside the models, from what was declared and the quasi-identifiers in words.
@@ -307,12 +307,12 @@ def _reading(reading: Reading) -> str:
     """What follows of a sensitive attribute from how the release was made."""
     name = " with ".join(listed([column]) for column in reading.columns)
     if reading.sound:
-        return f"blocks tell nothing of {name} by their shape, also to who knows how they were made"
-    who = "who knows the algorithm and everybody's quasi-identifiers"
+        return f"the shape of blocks reveals no {name}, not even to someone who knows the method"
+    who = "someone who knows the algorithm and everybody's quasi-identifiers"
     if not reading.claimed:
-        return f"the minimality attack, by {who}, reads {name} of nobody"
+        return f"{who} infers {name} of nobody (minimality attack)"
     return (
-        f"{who} reads {name} of {reading.right:,} of {reading.claimed:,} people rightly, "
+        f"{who} infers {name} of {reading.claimed:,} people, of {reading.right:,} rightly, "
         "whatever their classes show (minimality attack)"
     )
 
@@ -323,9 +323,9 @@ def _downcoded(record: ReleaseRecord) -> Iterator[str]:
     if found is not None and found.right and "downcoding" in record.metrics:
         right, cells = found.right, found.cells
         yield (
-            "who knows the method, the hierarchies and which values there are, narrows "
+            "someone who knows the method, the hierarchies and which values occur narrows "
             f"{right:,} of {cells:,} generalized values ({part(right, cells)}) by a level for "
-            "certain; a larger k leaves fewer (downcoding)"
+            "certain (downcoding); a larger k leaves fewer"
         )
 
 
@@ -338,9 +338,9 @@ def _inferred(record: ReleaseRecord) -> Iterator[str]:
             continue
         column = listed([own.removeprefix("inference.")])
         yield (
-            "who learns from the release which values go with which quasi-identifiers guesses "
-            f"{column} of {share(right)} of the people in it rightly, by their classes alone of "
-            f"{share(metrics[f'{own}.by_class'])}"
+            "someone who learns from the release which values go with which quasi-identifiers "
+            f"guesses {column} of {share(right)} of the people in it rightly, and of "
+            f"{share(metrics[f'{own}.by_class'])} from their classes alone"
         )
 
 
@@ -403,7 +403,9 @@ def _query_error(record: ReleaseRecord) -> str:
     refused = sum(bool(q.refused) for q in asked)
     known = sum(q.relative_error is not None for q in asked)
     mean = workload.mean_relative_error
-    text = f"mean query error {share(mean)} over {known} of {len(asked)} questions"
+    many = f"{known} of {len(asked)} questions" if len(asked) > 1 else "one question"
+    text = f"mean query error {share(mean)} over {many}"
     if mean is None:
-        text = f"no query error is known of {len(asked)} questions"
+        some = "the one question" if len(asked) == 1 else f"{len(asked)} questions"
+        text = f"no query error is known for {some}"
     return text + (f", {refused} not answered" if refused else "")

@@ -1,4 +1,4 @@
-"""The parts of a specification that a hierarchy is declared with, and how its mistakes are told."""
+"""The parts of a specification that declare a hierarchy, and the wording of its mistakes."""
 
 from __future__ import annotations
 

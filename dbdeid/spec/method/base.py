@@ -39,7 +39,7 @@ class Declared(Protocol):
 
     @property
     def subject(self) -> str | None:
-        """The column that tells whose record it is."""
+        """The column that says whose record it is."""
 
     @property
     def linked(self) -> bool:
@@ -63,7 +63,7 @@ class Declared(Protocol):
 
 
 class Seen(Protocol):
-    """A column of the source with what is declared of it."""
+    """A column of the source, with its declaration."""
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ class Seen(Protocol):
 
     @property
     def spec(self) -> ColumnSpec:
-        """As it is declared."""
+        """The column as the specification declares it."""
 
 
 # What is wrong with a part of a specification: where, what, and a hint.
@@ -158,10 +158,10 @@ class MethodPart(Part):
             )
 
     def check_linked(self) -> None:
-        """Refuse what a released pseudonym does not allow of the method's own keys."""
+        """Refuse settings of the method that a released pseudonym rules out."""
 
     def check(self, spec: Declared) -> None:
-        """Refuse what does not go with the method: each refusal says why, and what to do instead.
+        """Refuse settings that the method cannot keep; each refusal says why and what to do.
 
         Raises:
             PydanticCustomError: something does not.
@@ -190,7 +190,7 @@ class MethodPart(Part):
             raise problem(self.can.boundless, "leave `bounds` out")
 
     def column_mistakes(self, column: ColumnSpec) -> Iterator[tuple[str, str]]:
-        """What the method does not take of a quasi-identifier: what is wrong, and a hint.
+        """List settings of a quasi-identifier that the method cannot use, each with a hint.
 
         Most methods generalize along hierarchies.
         """
@@ -215,5 +215,5 @@ class MethodPart(Part):
             )
 
     def source_mistakes(self, columns: Mapping[str, Seen]) -> Iterator[Wrong]:
-        """What the columns of the source, by name in lower case, do not allow of the method."""
+        """List settings of the method that columns of the source rule out, by lower-case name."""
         yield from ()

@@ -51,7 +51,7 @@ class Condensation(MethodPart):
         return 0.5 if self.variant == "improved" else 0.3
 
     def check_roles(self, spec: Declared) -> None:
-        """Refuse all that is not synthesized: a role and a promise of their own are asked."""
+        """Refuse columns that are not synthesized, and models but the method's own."""
         odd = [model.model for model in spec.privacy if not isinstance(model, ClusterSize)]
         others = [n for n, c in spec.columns.items() if c.released and c.role != "synthesize"]
         if others:
@@ -78,7 +78,7 @@ class Condensation(MethodPart):
         """Nothing is left to refuse once the roles fit."""
 
     def source_mistakes(self, columns: Mapping[str, Seen]) -> Iterator[Wrong]:
-        """What the columns of the source do not allow of their synthesis."""
+        """List columns of the source that cannot be synthesized."""
         named: list[tuple[str, tuple[str | int, ...]]] = [
             (name, ("method", "strata", i)) for i, name in enumerate(self.strata or ())
         ]

@@ -81,7 +81,7 @@ class External(MethodPart):
         self.check_models(spec.privacy)
 
     def column_mistakes(self, column: ColumnSpec) -> Iterator[tuple[str, str]]:
-        """What is not taken of a quasi-identifier: nothing is generalized."""
+        """List settings of a quasi-identifier that do not apply, as nothing is generalized."""
         if column.order is not None or column.domain == FROM_POPULATION:
             key = "domain: from_population" if column.order is None else "order"
             yield f"{key} goes with method policy", "list the values: `domain: [a, b, c]`"

@@ -96,7 +96,7 @@ class FullDomain(MethodPart):
         return self.engine == "sql"
 
     def check_linked(self) -> None:
-        """Refuse objectives that add up classes, of which a pseudonym tells a whole set."""
+        """Refuse objectives that add up classes, where a released pseudonym links them."""
         if self.objective in ("discernibility", "average_class_size"):
             raise problem(
                 f"objective {self.objective!r} counts classes, which a released pseudonym "

@@ -138,7 +138,7 @@ class LocalRecoding(MethodPart):
 
     @property
     def weight(self) -> float:
-        """How much diversity counts beside what is lost."""
+        """The weight of diversity relative to loss."""
         if self.algorithm in ("dealing", "mondrian", "conditional_entropy"):
             return 0.0
         return 1.0 if self.diversity_weight is None else self.diversity_weight

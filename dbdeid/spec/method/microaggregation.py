@@ -40,7 +40,7 @@ class Microaggregation(MethodPart):
     algorithm: Literal["mdav", "tfrp"] = "mdav"
 
     def column_mistakes(self, column: ColumnSpec) -> Iterator[tuple[str, str]]:
-        """What is not taken of a quasi-identifier, whose values become the mean of a group."""
+        """List settings of a quasi-identifier that do not apply, as its values become means."""
         for key in ("hierarchy", "domain", "order"):
             if getattr(column, key) is not None:
                 yield (

@@ -119,7 +119,7 @@ class Policy(MethodPart):
         return self.population
 
     def check(self, spec: Declared) -> None:
-        """Refuse a reference of other columns, and points of a frontier that is never the same."""
+        """Refuse Safe Harbor on other columns, and points of a frontier that no seed fixes."""
         named = {name.lower() for name, c in spec.columns.items() if c.role == "quasi_identifier"}
         of_spec = {part for name in named for part in names_in(name)} | named
         given = self.safe_harbor
@@ -138,7 +138,7 @@ class Policy(MethodPart):
             )
 
     def column_mistakes(self, column: ColumnSpec) -> Iterator[tuple[str, str]]:
-        """What is not taken of a quasi-identifier: neighbours of an ordered domain are merged."""
+        """List settings of a quasi-identifier that do not apply, as neighbours are merged."""
         hierarchy = column.hierarchy
         if hierarchy is not None and hierarchy.kind not in ("path", "table", "groups"):
             yield (

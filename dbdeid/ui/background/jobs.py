@@ -69,7 +69,7 @@ class Worker(Protocol):
     """Begins work, and ends it early."""
 
     def begin(self, job: Job) -> Callable[[], None]:
-        """Begin; what is returned asks the work to end."""
+        """Begin the work, and return a function that asks it to stop."""
 
 
 @dataclass(slots=True)

@@ -37,7 +37,7 @@ class _Splice:
 
 
 def rewritten(text: str, data: Mapping[str, Any], name: str = "spec") -> str:
-    """The text of a specification that says what is wanted, changed where it has to be only.
+    """Rewrite the text of a specification, and change only the lines that must change.
 
     Args:
         text: of the specification, in YAML or JSON.

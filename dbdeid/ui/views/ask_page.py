@@ -88,7 +88,8 @@ def _scale(name: str, rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
 
 def _range(row: Mapping[str, Any], name: str, scale: tuple[float, float]) -> Range:
     value, low, high = row[name], row[f"{name}_lower"], row[f"{name}_upper"]
-    told = f"{_text(low)} to {_text(high)}"
+    exact = value is not None and low == value == high
+    told = "exact" if exact else f"{_text(low)} to {_text(high)}"
     if not (_is_number(value) and _is_number(low) and _is_number(high)):
         return Range(_text(value), told)
     start, span = scale[0], (scale[1] - scale[0]) / WIDTH

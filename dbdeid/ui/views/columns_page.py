@@ -1,4 +1,4 @@
-"""The page of columns: what each is, its role and why, and what is still to be decided."""
+"""The page of columns: values, role and reason of each, and the open decisions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dbdeid.ui.sheet.desk import Sheet
 WORDS: Mapping[str, tuple[str, str]] = {
     "identifier": ("Identifier", "never released"),
     "drop": ("Drop", "not released"),
-    "quasi_identifier": ("Quasi-identifier", "others may know it; generalized"),
-    "sensitive": ("Sensitive", "must not be learned of a person"),
-    "insensitive": ("Insensitive", "released as it is"),
+    "quasi_identifier": ("Quasi-identifier", "others may know it; released in coarser levels"),
+    "sensitive": ("Sensitive", "nobody may learn it about a person"),
+    "insensitive": ("Insensitive", "released unchanged"),
 }
 _EOL = re.compile(r"\s#\s?(.*)$")
 

@@ -1,4 +1,4 @@
-"""The page of a release: what is promised, whether it fits, the run, and what may leave."""
+"""The page of a release: the promise, the check, the run, and the files that may leave."""
 
 from __future__ import annotations
 
@@ -69,6 +69,7 @@ def _figures(jobs: Jobs) -> list[tuple[str, str, str]]:
     if found is None:
         return []
     r = found["result"]
+    who = "records" if r["source_subjects"] is None else "people"
     made = [
         (
             "Released",
@@ -80,10 +81,10 @@ def _figures(jobs: Jobs) -> list[tuple[str, str, str]]:
             count(r["suppressed_rows"]),
             part(r["suppressed_rows"], r["source_rows"]) + " of the records",
         ),
-        ("Classes", count(r["classes"]), f"the smallest of {count(r['smallest_class'])}"),
+        ("Classes", count(r["classes"]), f"the smallest has {count(r['smallest_class'])} {who}"),
     ]
     if r["loss"] is not None:
-        made.append(("Loss", f"{r['loss']:.3f}", "0 none, 1 all of a cell's detail"))
+        made.append(("Loss", f"{r['loss']:.3f}", "from 0 (no detail lost) to 1 (all of it)"))
     if r["counterfeit_rows"]:
         made.append(("Counterfeits", count(r["counterfeit_rows"]), "records that nobody is"))
     return made
@@ -99,8 +100,8 @@ def weighed(jobs: Jobs) -> Mapping[str, Any] | None:
     if unique:
         told = (
             f"{count(unique['unique_records'])} of {count(unique['records'])} records "
-            f"({share(unique['unique_records'] / max(unique['records'], 1))}) are unique in their "
-            "quasi-identifiers as they are"
+            f"({share(unique['unique_records'] / max(unique['records'], 1))}) are unique on the "
+            "unchanged quasi-identifiers"
         )
     return {
         "unique": told,

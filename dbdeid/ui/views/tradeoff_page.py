@@ -96,8 +96,7 @@ def view(
         "people": "subjects" if first and first["by_subject"] else "records",
         "around": outcome(jobs, "around", sheet),
         "neighbours": list(_neighbours(around)) if around else [],
-        "ks": KS,
-        "limits": LIMITS,
+        **_demands(jobs),
         "methods": checked.get("methods") or () if checked else (),
         "declared": sheet.file.spec.method.name if sheet.file else None,
         "weighed": weighed(jobs),
@@ -119,6 +118,14 @@ def view(
 def _done(jobs: Jobs, what: str) -> Mapping[str, Any] | None:
     job = jobs.last.get(what)
     return job.result if job is not None and job.state == "done" else None
+
+
+def _demands(jobs: Jobs) -> dict[str, str]:
+    """The demands that were compared last, as they are typed; the usual ones before that."""
+    job = jobs.last.get("search")
+    given: Mapping[str, Any] = job.task.given if job is not None else {}
+    percents = [f"{100 * float(one):g}" for one in (given.get("limits") or "").split(",") if one]
+    return {"ks": given.get("ks") or KS, "limits": ",".join(percents) or LIMITS}
 
 
 def _grid(found: Mapping[str, Any], sheet: Sheet) -> Iterator[list[Cell]]:
@@ -161,13 +168,13 @@ def _neighbours(found: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
     """One level more or less in a single column."""
     for one in found.get("neighbours") or ():
         lost = one["suppressed_subjects" if found["by_subject"] else "suppressed_rows"]
-        verdict = "" if one["accepted"] else "not allowed"
+        verdict = "yes" if one["accepted"] else "no: the spec does not allow it"
         yield {
             "column": one["column"],
-            "levels": f"{found['transformation'][one['column']]} → {one['level']}",
+            "levels": f"{found['transformation'][one['column']]}\u00a0→\u00a0{one['level']}",
             "lost": f"{count(lost)} ({part(lost, found['source_subjects'])})",
             "score": f"{one['score']:.4f}",
-            "verdict": verdict if one["feasible"] else "suppresses too much",
+            "verdict": verdict if one["feasible"] else "no: suppresses too much",
         }
 
 
@@ -271,7 +278,9 @@ def _rows(
     labels: dict[str, Mapping[str, str]] = {}
     for name, level in chosen.items():
         spec, counted = spec_of(sheet.file, name), looked["values"].get(name)
-        if spec is None or counted is None or name not in by_name:
+        if spec is None or spec.role != "quasi_identifier":
+            continue  # it was one when the levels were found
+        if counted is None or name not in by_name:
             continue
         ladder = ladders.of(sheet.file, by_name[name], spec, counted, k, settings)
         if isinstance(ladder, Levels) and level <= ladder.height:

@@ -56,7 +56,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Crosswalk:
-    """The private table of what each record is released as.
+    """The private table that maps each record to its released values.
 
     Attributes:
         relation: `source`, `record` and `records`.

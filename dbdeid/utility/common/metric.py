@@ -1,4 +1,4 @@
-"""What is declared of a metric, beside its formula: its name, its words, who has it."""
+"""The declaration of a metric beside its formula: its name, its words, who has it."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Classified:
 
     @property
     def lost(self) -> float:
-        """What is lost of the balanced accuracy; 0 where the release is as good as the source."""
+        """Return the loss of balanced accuracy; 0 where the release is as good as the source."""
         return self.source.balanced - self.release.balanced
 
 

@@ -1,4 +1,4 @@
-"""Conditional privacy: what is left to know of a record for whoever knows its synthetic stand-in.
+"""Conditional privacy: the uncertainty about a record, given its nearest synthetic one.
 
 Π(A|B) = 2^h(A|B), with h(A|B) the entropy in bits of an original value A given the synthetic value
 B: the width of a range in which A would be as uncertain (Agrawal & Aggarwal 2001; Aggarwal & Yu

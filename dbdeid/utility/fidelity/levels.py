@@ -71,7 +71,7 @@ class CodedSides:
         return self.source[_some(np.arange(len(self.source)), rng, most)]
 
     def drawn(self, rng: np.random.Generator, most: int) -> Ints:
-        """One guess of what is behind the release, or behind so many of its records.
+        """Draw one possible original of the release, or of so many of its records.
 
         A record that is real with some probability stays with that probability; each label becomes
         one of its levels by their shares.

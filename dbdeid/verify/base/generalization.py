@@ -117,7 +117,7 @@ def _is_labelled(
 
 
 def as_written(shown: Expr, value: Expr, raw: Relation, written: Column) -> Expr:
-    """What is shown of a value in the type of the released column."""
+    """Format a value in the type of the released column."""
     origin = raw.find(value.name)
     if shown is value and origin is not None and origin.type == written.type:
         return shown.copy()

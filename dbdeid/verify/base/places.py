@@ -37,7 +37,7 @@ PLACES, SHOWN, CONTAINS = "verify_places", "verify_shown", "verify_contains"
 
 
 def placed(session: Session, declared: Declared, hierarchies: Relation) -> Relation:
-    """A temporary table of what each value reads on each level, to be dropped by the caller.
+    """Stage the label of each value on each level; the caller drops the temporary table.
 
     Its columns are `name`, `level`, `value`, `shown` and `loss`; where levels mix, a label that
     names other leaves on another level reads `label@level`.

@@ -1,4 +1,4 @@
-"""What was proven of a release when it was made, to be held against source and release later.
+"""The proof made with a release, to be compared with source and release later.
 
 A release that is locally recoded, or whose quasi-identifiers are means, is proven to be made of its
 source by a list of which record became which. That list holds the source, so it is not kept. What

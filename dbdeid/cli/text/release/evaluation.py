@@ -1,4 +1,4 @@
-"""What the command line says of the utility of a release."""
+"""Print the utility of a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line says of a release that was made elsewhere."""
+"""Print a release that was made elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line says of the recipient's models."""
+"""Print the recipient's models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line says of runs that are remembered: published, trials, withdrawn."""
+"""Print recorded runs: published, trials, withdrawn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def of_trial(result: RunResult) -> str:
 
 
 def remembered(found: Sequence[Remembered]) -> str:
-    """The runs of one or more books, and why some of them count no more."""
+    """List the runs of one or more catalogs, and why some of them no longer count."""
     if not found:
         return "no releases yet"
     untrue = any(text for one in found for text in _untrue(one.entry))

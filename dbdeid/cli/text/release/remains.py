@@ -1,4 +1,4 @@
-"""What the command line says of what remains: three sentences under the headline of a run."""
+"""Print three sentences under the headline of a run: promised, not promised, use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def remains(result: RunResult) -> Iterator[str]:
-    """What is promised, what is not, and of what use it is; a clause a line."""
+    """Format the promises of a release, its limits and its use, a clause in each line."""
     told = sentences(result.record)
     yield from _lines("promised", told.promised)
     yield from _lines("not promised", told.not_promised)
@@ -20,7 +20,7 @@ def remains(result: RunResult) -> Iterator[str]:
 
 
 def earlier(result: RunResult) -> Iterator[str]:
-    """What the release tells together with earlier ones, right under the three sentences."""
+    """Format what the release reveals together with earlier ones."""
     yield from _lines("warning", _of_earlier(result))
 
 

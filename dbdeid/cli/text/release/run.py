@@ -1,4 +1,4 @@
-"""What the command line says of a finished run."""
+"""Print a finished run."""
 
 from __future__ import annotations
 

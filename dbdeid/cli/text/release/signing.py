@@ -1,4 +1,4 @@
-"""What the command line says of signatures, and of files held against a signed manifest."""
+"""Print signatures, and files that were checked against a signed manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line says of synthetic records."""
+"""Print a run of synthetic records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def synthesized(result: RunResult, made: Synthetic) -> str:
-    """A finished run whose records are nobody's, in a few lines."""
+    """Format a finished run of synthetic records in a few lines."""
     response = f", to explain {made.response}" if made.response else ""
     apart = "kept apart, small combinations joined" if made.merged else "kept apart"
     strata = f"; {', '.join(made.strata)} {apart}" if made.strata else ""
@@ -55,7 +55,7 @@ def _tried(made: Synthetic) -> Iterator[str]:
         everyone, outliers = found.everyone, found.outliers
         yield (
             f"  shadow attack AUC {everyone.auc:.3f}, of outliers {outliers.auc:.3f}; "
-            f"members told at 1 % false alarms: {everyone.true_positives:.1%}, of outliers "
+            f"members recognized at 1% false alarms: {everyone.true_positives:.1%}, of outliers "
             f"{outliers.true_positives:.1%}; people at risk: {found.people_at_risk:,}, of "
             f"{found.outlying:,} outliers {found.outliers_at_risk:,}"
         )

@@ -1,4 +1,4 @@
-"""What the command line says first, where a release is of no use."""
+"""Warn, before all else, that a release is of little use."""
 
 from __future__ import annotations
 

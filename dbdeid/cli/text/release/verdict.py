@@ -1,4 +1,4 @@
-"""What the command line says to people."""
+"""Print the results of commands for people."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _kept(promise: Promise, digits: int = 4) -> str:
 
 
 def demo(done: Demo) -> str:
-    """What the demo made, where to look, what to type next."""
+    """Format what the demo made, where to look, and what to type next."""
     place, result = done.directory, done.result
     parts = [
         "1. A release of the UCI Adult sample, made from adult_public.yml",
@@ -175,7 +175,7 @@ def demo(done: Demo) -> str:
         "Look at",
         f"  {place}/report.html          what was released, what it promises, what was lost",
         f"  {place}/adult_public.yml     the release as you declare it, every line explained",
-        f"  {place}/adult_public.duckdb  the release with its dictionary, fit to be given away",
+        f"  {place}/adult_public.duckdb  the release with its dictionary, ready to hand out",
         f"  {place}/adult_public.parquet the same for people without DuckDB",
         "",
         "Type next",
@@ -207,7 +207,7 @@ _NULLS = {
 
 
 def risk(found: Assessment, asked: RiskQuestion) -> str:
-    """The risk of a table, with what counts and what a NULL equals."""
+    """Format the risk of a table, with its unit of counting and its treatment of NULL."""
     seen, subject = found.risk, asked.counting.subject
     people = [] if subject is None else [(f"subjects ({subject})", f"{seen.subjects:,}")]
     rows = [

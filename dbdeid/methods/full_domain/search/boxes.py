@@ -131,7 +131,7 @@ class Boxes:
         yield self._undecided(np.concatenate(batch))
 
     def known(self, nodes: Packed) -> Floats:
-        """What is known of the scores of nodes before any check."""
+        """Bounds of the scores of nodes before any check."""
         return self._problem.objective.known(self._totals(nodes).sum(axis=0), self._problem.records)
 
     @property

@@ -144,7 +144,7 @@ class FreeColumns:
         return total / (len(weights) * max(self._units.records, 1))
 
     def downcoded(self, columns: Sequence[Mixed], blocks: Blocks, regions: Regions) -> Downcoded:
-        """What who knows the method takes back in part of the cells.
+        """Count the cells that an attacker who knows the method narrows.
 
         The ends of an interval, and all members of a set, are values of records of the class: so
         many of its cells are replaced by these. Of others, it is as with all hierarchies.

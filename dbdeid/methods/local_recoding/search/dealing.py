@@ -75,7 +75,7 @@ class Pool:
         return int(self.count.sum())
 
     def without(self, taken: Blocks) -> Pool:
-        """What is left once some records have a block."""
+        """Return the pool without the records that have a block."""
         count = self.count.copy()
         np.subtract.at(count, np.searchsorted(self.row, taken.row), taken.records)
         left = count > 0

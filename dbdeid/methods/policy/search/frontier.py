@@ -144,7 +144,7 @@ class Log:
 
     @property
     def left(self) -> int:
-        """What is left of the budget."""
+        """The budget that is left."""
         return self.budget - self.spent
 
     def evaluate(self, bits: Bits) -> tuple[float, float]:
