@@ -127,7 +127,8 @@ def _full_domain(
             if found.best is None or found.h is None:
                 break
             stage_node(session, names, parameters, found.best.node)
-            drawn = draw(session, names, parameters, size)
+            shown = _shown(names, found.best.node)
+            drawn = draw(session, names, parameters, size, shown)
             if drawn is not None:
                 return _plan(ground, names, parameters, found, size, drawn)
             excluded |= {found.best.node}
@@ -160,7 +161,7 @@ def _borrowed(
         fewest.append(recoded.counterfeits)
         if recoded.counterfeits > limit:
             continue
-        drawn = draw(ground.session, names, parameters, size)
+        drawn = draw(ground.session, names, parameters, size, recoded.shown)
         if drawn is not None:
             padded = _padded(ground, parameters, size, h, recoded.degree, drawn)
             search = _found_by("borrow", ground.lattice.size, len(nodes), recoded.looked_at)
@@ -208,13 +209,20 @@ def _plan(
     padding, need = padding_of(parameters), found.best
     assert need is not None
     assert found.h is not None
-    shown = tuple(
-        values_at(q.coding, level)
-        for q, level in zip(names.quasi_identifiers, need.node, strict=True)
-    )
     padded = _padded(ground, parameters, size, found.h, need.degree, drawn)
     return CounterfeitPlan(
-        need.node, shown, padded, {"loss": need.loss}, _described(found, padding)
+        need.node,
+        _shown(names, need.node),
+        padded,
+        {"loss": need.loss},
+        _described(found, padding),
+    )
+
+
+def _shown(names: Names, node: Node) -> tuple[Values, ...]:
+    """What the released values of each quasi-identifier stand for under a transformation."""
+    return tuple(
+        values_at(q.coding, level) for q, level in zip(names.quasi_identifiers, node, strict=True)
     )
 
 
@@ -418,7 +426,8 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
         yield padded_rows.pieces_step(names, ()) if padding.borrow else real
         yield from padded_rows.member_steps(names, parameters.k, parameters.k)
         yield from padded_rows.drawing_steps(uniform=uniform)
-        yield padded_rows.counterfeits_step(names, uniform=uniform)
+        yield padded_rows.donors_step(names, uniform=uniform)
+        yield padded_rows.counterfeits_step(names)
         if names.others and not uniform:
             yield Step("padding_risk", padded_rows.risk_query(names, made, CATALOG_GROUPS))
         yield from release_steps(names, draft.released)

@@ -21,6 +21,28 @@ def _ceiling(value: Any) -> Any:
     return float(value)
 
 
+def _combination(value: Any) -> Any:
+    if not isinstance(value, dict) or len(value) < 2:
+        raise problem(
+            "expects values of at least two columns",
+            "as in `impossible: [{sex: M, diagnosis: [pregnancy, childbirth]}]`",
+        )
+    listed = {name: own if isinstance(own, list) else [own] for name, own in value.items()}
+    return {name: tuple(map(_text, own)) for name, own in listed.items()}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if not isinstance(value, str | int | float) or value == "":
+        raise problem("expects values as they stand in the column", "quote texts and dates")
+    return str(value)
+
+
+# Values of columns that cannot stand in one record.
+Combination = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_combination)]
+
+
 class Counterfeit(MethodPart):
     """Counterfeit records under an h-ceiling, with a catalog of them (Lee et al. 2017).
 
@@ -64,6 +86,7 @@ class Counterfeit(MethodPart):
     catalog: Literal["pool", "paper", "none"] = "pool"
     recoding: Literal["full_domain", "borrow"] = "full_domain"
     strict: bool = False
+    impossible: tuple[Combination, ...] = ()
 
     @model_validator(mode="after")
     def _promised(self) -> Counterfeit:
@@ -90,6 +113,7 @@ class Counterfeit(MethodPart):
                 "make the others quasi_identifier or drop them",
             )
         self.check_models(spec.privacy)
+        self._check_impossible(spec)
         names = ("class_id", "weight")
         taken = [n for n, c in spec.columns.items() if c.released and n.lower() in names]
         if taken:
@@ -97,3 +121,19 @@ class Counterfeit(MethodPart):
                 f"column {taken[0]!r} has the name of a column that method counterfeit adds",
                 "rename it in `source: {sql: …}`",
             )
+
+    def _check_impossible(self, spec: Declared) -> None:
+        """Refuse combinations that no counterfeit record could have."""
+        released = {name: column for name, column in spec.columns.items() if column.released}
+        for combination in self.impossible:
+            unknown = [name for name in combination if name not in released]
+            if unknown:
+                raise problem(
+                    f"impossible: no released column is called {unknown[0]!r}",
+                    "name columns as `columns` does",
+                )
+            if all(released[name].role == "quasi_identifier" for name in combination):
+                raise problem(
+                    "impossible: a counterfeit record has the quasi-identifiers of real ones",
+                    "name the sensitive or another released column as well",
+                )
