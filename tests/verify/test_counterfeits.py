@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counterfeited import Padded, counterfeited
+from counterfeited import FLAGGED, RELEASED, Padded, counterfeited
 from handmade import detail, failed
 
 from dbdeid.privacy import LDiversity, TCloseness
@@ -39,6 +39,7 @@ def test_the_release_itself_is_verified() -> None:
         "possible_counterfeits",
         "truthfulness",
         "flagged_records",
+        "possible_values",
         "catalog_of_flagged",
         "lemma_1_of_flagged",
         "padding",
@@ -210,6 +211,7 @@ def test_a_release_without_a_catalog_is_held_to_the_rest() -> None:
         "h_ceiling",
         "truthfulness",
         "flagged_records",
+        "possible_values",
         "padding",
     }
 
@@ -413,6 +415,29 @@ def test_a_padded_class_in_no_group() -> None:
         "classes_outside_groups": 1,
         "levels_never_padded": 0,
     }
+
+
+def test_values_that_no_real_record_has_together() -> None:
+    # as many women with east as with west, and men with west only: of these so many that by chance
+    # more than six would have the east
+    release = counterfeited().sql(
+        "CREATE OR REPLACE TABLE patients AS "
+        "SELECT p.* FROM (SELECT * FROM patients WHERE sex = 'f' OR wing = 'west') AS p, range(8)",
+        "CREATE OR REPLACE TABLE counterfeits AS "
+        "VALUES ('20-29', 'm', 'east', 'flu'), ('20-29', 'f', 'east', 'flu')",
+        "ALTER TABLE counterfeits RENAME col0 TO age",
+        "ALTER TABLE counterfeits RENAME col1 TO sex",
+        "ALTER TABLE counterfeits RENAME col2 TO wing",
+        "ALTER TABLE counterfeits RENAME col3 TO dx",
+        "DROP TABLE ward",
+        "DROP TABLE flagged",
+        RELEASED,
+        FLAGGED,
+    )
+    verification = release.verify()
+    assert "possible_values" in failed(verification)
+    assert found(verification, "possible_values") == {"impossible": 1}
+    assert "possible_values" not in failed(release.padding(catalog="paper").verify())
 
 
 @pytest.mark.full
