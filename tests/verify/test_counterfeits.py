@@ -440,6 +440,59 @@ def test_values_that_no_real_record_has_together() -> None:
     assert "possible_values" not in failed(release.padding(catalog="paper").verify())
 
 
+# A counterfeit record of the release, a woman in her fifties with the flu, and no patient.
+FIFTIES = tuple(str(age) for age in range(50, 60))
+DECLARED_IMPOSSIBLE = ({"age": FIFTIES, "sex": ("f",), "dx": ("flu",)},)
+
+
+def test_a_counterfeit_record_of_a_declared_combination() -> None:
+    verification = counterfeited().padding(impossible=DECLARED_IMPOSSIBLE).verify()
+    assert failed(verification) == {"impossible_combinations"}
+    assert found(verification, "impossible_combinations") == {
+        "counterfeits": 1,
+        "more_than_in_the_source": 1,
+    }
+
+
+def test_a_combination_by_its_released_value_and_without_the_source() -> None:
+    label = ({"age": ("50-59",), "sex": ("f",), "dx": ("flu", "gout")},)
+    verification = counterfeited().padding(impossible=label).verify(source=False)
+    assert found(verification, "impossible_combinations") == {
+        "counterfeits": 2,
+        "more_than_in_the_source": 0,
+    }
+
+
+def test_a_counterfeit_record_of_a_combination_that_is_not_listed_as_counterfeit() -> None:
+    release = counterfeited().padding(impossible=DECLARED_IMPOSSIBLE)
+    release.sql("DELETE FROM flagged WHERE record[5] = 'flu'")
+    assert found(release.verify(), "impossible_combinations") == {
+        "counterfeits": 0,
+        "more_than_in_the_source": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "combination",
+    [
+        # patients have it, and no counterfeit record
+        {"age": tuple(str(age) for age in range(20, 30)), "dx": ("flu",)},
+        {"sex": ("m",), "wing": ("east",)},
+        # the decade holds ages that are not declared
+        {"age": FIFTIES[1:], "sex": ("f",), "dx": ("flu",)},
+    ],
+)
+def test_combinations_that_no_counterfeit_record_has(
+    combination: dict[str, tuple[str, ...]],
+) -> None:
+    verification = counterfeited().padding(impossible=(combination,)).verify()
+    assert verification.verified
+    assert found(verification, "impossible_combinations") == {
+        "counterfeits": 0,
+        "more_than_in_the_source": 0,
+    }
+
+
 @pytest.mark.full
 def test_lemma_1_of_the_flags() -> None:
     # a group of the paper: flu in class 8 is counterfeit, and no other class of the group has any

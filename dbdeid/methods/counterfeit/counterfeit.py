@@ -298,11 +298,13 @@ def _unsatisfiable(
     if found.best is not None:
         bound = "1/k" if padding.strict else f"{ALLOWED_RISK}/k"
         drop = f", or drop {' and '.join(padding.others)}: copies tell" if padding.others else ""
+        fewer = ", or declare fewer combinations as `impossible`" if padding.impossible else ""
         return Unsatisfiable(
             f"no placement of counterfeit records{under} with at most {budget} keeps the "
-            f"prosecutor risk within {bound} and the declared models",
+            f"prosecutor risk within {bound} and the declared models, with values that can stand "
+            "beside the quasi-identifiers",
             hint="raise max_counterfeits or h, or use a sensitive column of fewer, more frequent "
-            f"values{drop}",
+            f"values{drop}{fewer}",
         )
     advice = list(_advice(found, padding, records, parameters))
     return Unsatisfiable(
@@ -455,6 +457,7 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
         padding = Promised(
             **{key: details[key] for key in _PROMISED},
             weights={c.name: c.spec.weight for c in bound.quasi_identifiers},
+            impossible=options(bound).impossible,
         )
         columns = (Column(CLASS_ID, "BIGINT"), *plain.columns)
         return replace(plain, columns=columns, padding=padding)

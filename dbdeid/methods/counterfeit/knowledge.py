@@ -29,6 +29,7 @@ from dbdeid.engine.session import Session
 from dbdeid.methods.attacks.ruled_out import ENOUGH, by_chance, never_together, ruled_out, tables
 from dbdeid.methods.common.outcome import Values
 from dbdeid.methods.counterfeit.padded_rows import CLASS_ID, DONORS, MEMBERS, Names
+from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -316,7 +317,9 @@ def _declared(
     for at, q in enumerate(names.quasi_identifiers):
         if q.name in combination:
             wanted = set(combination[q.name])
-            inside = [_stands_for(shown[at], text) <= wanted for text in texts[at]]
+            inside = [
+                text in wanted or _stands_for(q, shown[at], text) <= wanted for text in texts[at]
+            ]
             classes &= np.array(inside, np.bool_)[labels[:, at]]
     of_code = np.ones(codes, np.bool_)
     if names.sensitive is not None and names.sensitive in combination:
@@ -333,7 +336,11 @@ def _declared(
     return Declared(classes, of_code, others)
 
 
-def _stands_for(shown: Values, label: str | None) -> set[str | None]:
-    """The values that a released one stands for; itself, where they are not listed."""
-    leaves = shown[label].cell.leaves if label in shown else None
-    return {label} if leaves is None else set(leaves)
+def _stands_for(q: QuasiIdentifier, shown: Values, label: str | None) -> set[str | None]:
+    """The values of the source that a released one stands for; itself, where that is not known."""
+    if label not in shown:
+        return {label}
+    told = shown[label]
+    labels = (cell.label for cell in q.coding.cells(told.level))
+    leaves = zip(q.coding.labels(0), labels, strict=True)
+    return {leaf for leaf, own in leaves if own == told.cell.label} or {label}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from dbdeid.data.problem import problem
 from dbdeid.privacy import EmAnonymity, KAnonymity, OfSensitive
@@ -28,14 +28,20 @@ def _combination(value: Any) -> Any:
             "as in `impossible: [{sex: M, diagnosis: [pregnancy, childbirth]}]`",
         )
     listed = {name: own if isinstance(own, list) else [own] for name, own in value.items()}
+    if not all(listed.values()):
+        raise _no_values()
     return {name: tuple(map(_text, own)) for name, own in listed.items()}
+
+
+def _no_values() -> ValueError:
+    return problem("expects values as they stand in the column", "quote texts and dates")
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int | float) or value == "":
-        raise problem("expects values as they stand in the column", "quote texts and dates")
+        raise _no_values()
     return str(value)
 
 
@@ -86,13 +92,18 @@ class Counterfeit(MethodPart):
     catalog: Literal["pool", "paper", "none"] = "pool"
     recoding: Literal["full_domain", "borrow"] = "full_domain"
     strict: bool = False
-    impossible: tuple[Combination, ...] = ()
+    impossible: Annotated[tuple[Combination, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _promised(self) -> Counterfeit:
         if self.strict and self.catalog == "paper":
             raise problem(
                 "strict bounds the prosecutor risk, which the paper's catalog does not",
+                "use catalog: pool",
+            )
+        if self.impossible and self.catalog == "paper":
+            raise problem(
+                "impossible: the paper's catalog draws values without asking what they stand with",
                 "use catalog: pool",
             )
         if self.recoding == "borrow" and self.catalog == "paper":
