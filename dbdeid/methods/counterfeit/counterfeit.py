@@ -38,6 +38,7 @@ from dbdeid.methods.counterfeit.details import Padded
 from dbdeid.methods.counterfeit.draws import ALLOWED_RISK, Drawn, draw, stage_node
 from dbdeid.methods.counterfeit.options import Padding, options, padding_of
 from dbdeid.methods.counterfeit.padded_rows import CATALOG_GROUPS, MEMBERS, Names
+from dbdeid.methods.counterfeit.search.borrowing import Work
 from dbdeid.methods.counterfeit.search.ceiling import Ceiled, Ceiling, Objective
 from dbdeid.methods.counterfeit.search.padding import Padding as Look
 from dbdeid.prepare.prepare import Prepared
@@ -152,10 +153,13 @@ def _borrowed(
     fewest: list[int] = []
     sizes = (_least_size(parameters), _least_size(parameters) + 1)
     tries = [(share, size) for share in LOWERED for size in sizes] if first.h else []
+    kept: dict[tuple[Node, ...], Work] = {}
     for share, size in tries:
         h = first.h or 0.0
         nodes = ceiling.under(share * h)
-        recoded = recode(ground, names, parameters, nodes, size, progress) if nodes else None
+        if not nodes:
+            continue
+        recoded = recode(ground, names, parameters, nodes, size, progress, kept)
         if recoded is None:
             continue
         fewest.append(recoded.counterfeits)
