@@ -47,7 +47,7 @@ def attacked(prepared: Prepared, written: Written, session: Session) -> Suspecte
         return None
     names = [q.name for q in prepared.quasi_identifiers]
     rows = _rows(padded, written, session, names)
-    return suspected(rows)
+    return suspected(rows, padded.k, fitted=padded.catalog != "paper")
 
 
 def _rows(padded: Padded, written: Written, session: Session, known: list[str]) -> Rows:
@@ -129,12 +129,23 @@ def metrics_of(found: Suspected | None) -> dict[str, float]:
 def bound(padded: Padded, found: Suspected | None) -> float:
     """The prosecutor risk to report: the method's own, or the measured one where that is larger."""
     risk = padded.risk
-    return risk if found is None else max(risk, found.success, found.surest)
+    return risk if found is None else max(risk, found.success, found.surest, found.left)
 
 
 def words(padded: Padded, found: Suspected | None) -> Iterator[str]:
     """Warn that learning from the release finds more than the method's own risk."""
-    if found is None or max(found.success, found.surest) <= padded.risk:
+    if found is None:
+        return
+    if found.impossible:
+        below = "1 class then has" if found.below == 1 else f"{found.below} classes then have"
+        yield (
+            f"{found.impossible} of {found.counterfeits} counterfeit records have values that "
+            f"exclude each other, as the release itself or most of the data shows: {below} fewer "
+            f"than k = {padded.k} records, and a person there is found with a chance of up to "
+            f"{max(found.left, padded.risk):.3f}. Use `catalog: pool` or `none`, or declare the "
+            "combinations as `impossible`"
+        )
+    if max(found.success, found.surest) <= padded.risk:
         return
     alone = "method" if padded.catalog == "none" else "catalog"
     yield (

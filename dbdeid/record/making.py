@@ -117,6 +117,10 @@ class Learned(Part):
         among_most: the share of counterfeits among the most suspicious records.
         success: how often a person's record is found.
         surest: the same of the classes where that is likeliest.
+        impossible: counterfeits whose values exclude each other, as the release or most of the data
+            shows.
+        below: classes that have fewer than k records without these.
+        left: the risk in the smallest of them.
     """
 
     records: int
@@ -125,6 +129,9 @@ class Learned(Part):
     among_most: Number
     success: Number
     surest: Number
+    impossible: int = 0
+    below: int = 0
+    left: Number = 0.0
 
 
 class Padding(Part):

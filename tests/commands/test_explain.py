@@ -65,9 +65,9 @@ def test_the_steps_of_counterfeit_records_are_named_and_hide_their_key(tmp_path:
     spec["columns"]["shift"] = {"role": "insensitive", "reason": "everyone sees it"}
     shown = steps(spec)
     names = [step.name for step in shown]
-    wanted = ["real", "members", "deficits", "quotas", "slots", "counterfeits"]
+    wanted = ["real", "members", "deficits", "quotas", "slots", "donors", "counterfeits"]
     first = names.index("deid_real")
-    assert names[first : first + 7] == [*(f"deid_{n}" for n in wanted), "padding_risk"]
+    assert names[first : first + 8] == [*(f"deid_{n}" for n in wanted), "padding_risk"]
     assert names[-4:-1] == ["deid_catalog", "people_public_weighted", "people_public_truthful"]
     assert "918273645" not in "".join(step.text() for step in shown)
 

@@ -18,6 +18,7 @@ import zoo
 from specs import PEOPLE, owned, unmeasured
 
 import dbdeid
+from dbdeid import errors
 from dbdeid.cli.text.release.releases import remembered as listed
 from dbdeid.cli.text.release.verdict import released
 from dbdeid.commands.verify_evaluate_export import export_release
@@ -301,6 +302,8 @@ def test_a_run_and_a_list_say_that_moved_records_are_untruthful() -> None:
 
 @pytest.mark.full
 def test_without_a_seed_only_the_book_knows_the_draws() -> None:
+    # values that go with any age: there is something to draw
+    people_with(illness="['asthma', 'flu'][(1 + hash(i) % 2)::INTEGER]")
     made = spec(target="out.duckdb")
     del made["seed"]
     found = []
@@ -550,7 +553,7 @@ def test_numbers_that_no_class_had_to_generalize_can_be_borrowed() -> None:
 
 def test_without_a_seed_a_release_is_drawn_once() -> None:
     """Two releases with different draws would tell what is real: it is in both."""
-    people_with(illness="['asthma', 'flu'][1 + i % 2]")
+    people_with(illness="['asthma', 'flu'][(1 + hash(i) % 2)::INTEGER]")
     made = spec()
     made.pop("seed", None)
 
@@ -760,3 +763,54 @@ def test_adult_needs_895_counterfeit_records(shared: Path) -> None:
     export_release(made, Path("later.duckdb"))
     with attached("later.duckdb") as con:
         keeps_its_word(con, 30162, 5)
+
+
+# -- what cannot be -------------------------------------------------------------------------------
+
+# Of 40 men none is pregnant, and a few women are: too few to tell that no man can be.
+FEW_PREGNANT = "CASE WHEN sex = 'f' AND i % 13 = 2 THEN 'pregnancy' ELSE 'other' END"
+IMPOSSIBLE = [{"sex": "m", "illness": ["pregnancy", "childbirth"]}]
+
+
+def few_pregnant(**method: Any) -> dict[str, Any]:
+    people_with(illness="'other'")
+    with duckdb.connect("owner.duckdb") as con:
+        con.execute("CREATE TABLE more AS SELECT *, row_number() OVER () AS i FROM people LIMIT 90")
+        con.execute(
+            "CREATE OR REPLACE TABLE people AS SELECT * EXCLUDE (i) REPLACE "
+            f"({FEW_PREGNANT} AS illness) FROM more"
+        )
+        con.execute("DROP TABLE more")
+    return spec({"max_counterfeits": 0.9, "objective": "loss"} | method)
+
+
+def pregnant_men(made: dict[str, Any]) -> int:
+    assert dbdeid.run(made).verified
+    with attached("owner.duckdb") as con:
+        query = "SELECT count(*) FROM people_public WHERE sex = 'm' AND illness = 'pregnancy'"
+        return int(of(con, query)[0][0])
+
+
+def test_a_declared_combination_is_in_no_counterfeit_record() -> None:
+    made = few_pregnant() | {"seed": 22}
+    assert pregnant_men(made)
+    declared = made | {"method": made["method"] | {"impossible": IMPOSSIBLE}}
+    assert pregnant_men(declared) == 0
+    report = verify_release(declared)
+    assert report.verified
+    found = {p.model: p.found for p in report.promises}
+    assert found["impossible_combinations"] == {
+        "counterfeits": 0,
+        "more_than_in_the_source": 0,
+    }
+
+
+@pytest.mark.full
+def test_where_no_class_can_have_a_value_nothing_is_released() -> None:
+    ages = list(range(20, 80))
+    every = [{"age": ages, "illness": ["pregnancy", "other"]}]
+    with pytest.raises(errors.Unsatisfiable, match="no placement") as raised:
+        dbdeid.run(few_pregnant(impossible=every))
+    assert "impossible" in (raised.value.hint or "")
+    with attached("owner.duckdb") as con:
+        assert not of(con, "SELECT 1 FROM duckdb_tables() WHERE table_name = 'people_public'")

@@ -118,7 +118,7 @@ def test_what_a_copy_and_its_table_tell_together_is_refused(folder: Path) -> Non
     change(folder, "CREATE TABLE other AS FROM patients", f"INSERT INTO other {ten}")
     with pytest.raises(dbdeid.Unsatisfiable) as refused:
         released(folder, "second", "other", rerelease="strict")
-    assert "which has 400 of the records of this source in patients" in str(refused.value)
+    assert "which has 400 records of this source in patients" in str(refused.value)
     with duckdb.connect(str(folder / "hospital.duckdb"), read_only=True) as con:
         assert not con.execute("FROM duckdb_tables() WHERE table_name = 'second'").fetchall()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from counterfeited import Padded, counterfeited
+from counterfeited import FLAGGED, RELEASED, Padded, counterfeited
 from handmade import detail, failed
 
 from dbdeid.data.weights import earlier
@@ -42,6 +42,7 @@ def test_the_release_itself_is_verified() -> None:
         "possible_counterfeits",
         "truthfulness",
         "flagged_records",
+        "possible_values",
         "catalog_of_flagged",
         "lemma_1_of_flagged",
         "padding",
@@ -213,6 +214,7 @@ def test_a_release_without_a_catalog_is_held_to_the_rest() -> None:
         "h_ceiling",
         "truthfulness",
         "flagged_records",
+        "possible_values",
         "padding",
     }
 
@@ -415,6 +417,82 @@ def test_a_padded_class_in_no_group() -> None:
         "miscounted": 2,
         "classes_outside_groups": 1,
         "levels_never_padded": 0,
+    }
+
+
+def test_values_that_no_real_record_has_together() -> None:
+    # as many women with east as with west, and men with west only: of these so many that by chance
+    # more than six would have the east
+    release = counterfeited().sql(
+        "CREATE OR REPLACE TABLE patients AS "
+        "SELECT p.* FROM (SELECT * FROM patients WHERE sex = 'f' OR wing = 'west') AS p, range(8)",
+        "CREATE OR REPLACE TABLE counterfeits AS "
+        "VALUES ('20-29', 'm', 'east', 'flu'), ('20-29', 'f', 'east', 'flu')",
+        "ALTER TABLE counterfeits RENAME col0 TO age",
+        "ALTER TABLE counterfeits RENAME col1 TO sex",
+        "ALTER TABLE counterfeits RENAME col2 TO wing",
+        "ALTER TABLE counterfeits RENAME col3 TO dx",
+        "DROP TABLE ward",
+        "DROP TABLE flagged",
+        RELEASED,
+        FLAGGED,
+    )
+    verification = release.verify()
+    assert "possible_values" in failed(verification)
+    assert found(verification, "possible_values") == {"impossible": 1}
+    assert "possible_values" not in failed(release.padding(catalog="paper").verify())
+
+
+# A counterfeit record of the release, a woman in her fifties with the flu, and no patient.
+FIFTIES = tuple(str(age) for age in range(50, 60))
+DECLARED_IMPOSSIBLE = ({"age": FIFTIES, "sex": ("f",), "dx": ("flu",)},)
+
+
+def test_a_counterfeit_record_of_a_declared_combination() -> None:
+    verification = counterfeited().padding(impossible=DECLARED_IMPOSSIBLE).verify()
+    assert failed(verification) == {"impossible_combinations"}
+    assert found(verification, "impossible_combinations") == {
+        "counterfeits": 1,
+        "more_than_in_the_source": 1,
+    }
+
+
+def test_a_combination_by_its_released_value_and_without_the_source() -> None:
+    label = ({"age": ("50-59",), "sex": ("f",), "dx": ("flu", "gout")},)
+    verification = counterfeited().padding(impossible=label).verify(source=False)
+    assert found(verification, "impossible_combinations") == {
+        "counterfeits": 2,
+        "more_than_in_the_source": 0,
+    }
+
+
+def test_a_counterfeit_record_of_a_combination_that_is_not_listed_as_counterfeit() -> None:
+    release = counterfeited().padding(impossible=DECLARED_IMPOSSIBLE)
+    release.sql("DELETE FROM flagged WHERE record[5] = 'flu'")
+    assert found(release.verify(), "impossible_combinations") == {
+        "counterfeits": 0,
+        "more_than_in_the_source": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "combination",
+    [
+        # patients have it, and no counterfeit record
+        {"age": tuple(str(age) for age in range(20, 30)), "dx": ("flu",)},
+        {"sex": ("m",), "wing": ("east",)},
+        # the decade holds ages that are not declared
+        {"age": FIFTIES[1:], "sex": ("f",), "dx": ("flu",)},
+    ],
+)
+def test_combinations_that_no_counterfeit_record_has(
+    combination: dict[str, tuple[str, ...]],
+) -> None:
+    verification = counterfeited().padding(impossible=(combination,)).verify()
+    assert verification.verified
+    assert found(verification, "impossible_combinations") == {
+        "counterfeits": 0,
+        "more_than_in_the_source": 0,
     }
 
 

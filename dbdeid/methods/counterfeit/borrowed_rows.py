@@ -19,6 +19,7 @@ from dbdeid.methods.common.searching import Follow, Ground
 from dbdeid.methods.counterfeit import padded_rows
 from dbdeid.methods.counterfeit.padded_rows import PARTS, PIECES, Names
 from dbdeid.methods.counterfeit.search.borrow import borrow
+from dbdeid.methods.counterfeit.search.borrowing import Work
 from dbdeid.methods.counterfeit.search.recoding import Recoding, Regions, candidates, regions_of
 from dbdeid.prepare.problem import Parameters
 
@@ -52,6 +53,7 @@ def recode(
     nodes: Sequence[Node],
     size: int,
     progress: Follow | None,
+    kept: dict[tuple[Node, ...], Work],
 ) -> Recoded | None:
     """Put every record into a class under one of the nodes, and stage what it shows.
 
@@ -62,6 +64,7 @@ def recode(
         nodes: the transformations under the ceiling.
         size: that smaller classes are padded to.
         progress: told how many records have a class, and how many have none yet.
+        kept: see `borrow`.
 
     Returns:
         None where some records find no class that holds the models, or a padded one would show.
@@ -81,6 +84,7 @@ def recode(
         size=size,
         conditions=judged,
         progress=settled,
+        kept=kept,
     )
     if found is None:
         return None

@@ -38,6 +38,7 @@ from dbdeid.methods.counterfeit.details import Padded
 from dbdeid.methods.counterfeit.draws import ALLOWED_RISK, Drawn, draw, stage_node
 from dbdeid.methods.counterfeit.options import Padding, options, padding_of
 from dbdeid.methods.counterfeit.padded_rows import CATALOG_GROUPS, MEMBERS, Names
+from dbdeid.methods.counterfeit.search.borrowing import Work
 from dbdeid.methods.counterfeit.search.ceiling import Ceiled, Ceiling, Objective
 from dbdeid.methods.counterfeit.search.padding import Padding as Look
 from dbdeid.prepare.prepare import Prepared
@@ -127,7 +128,8 @@ def _full_domain(
             if found.best is None or found.h is None:
                 break
             stage_node(session, names, parameters, found.best.node)
-            drawn = draw(session, names, parameters, size)
+            shown = _shown(names, found.best.node)
+            drawn = draw(session, names, parameters, size, shown)
             if drawn is not None:
                 return _plan(ground, names, parameters, found, size, drawn)
             excluded |= {found.best.node}
@@ -151,16 +153,19 @@ def _borrowed(
     fewest: list[int] = []
     sizes = (_least_size(parameters), _least_size(parameters) + 1)
     tries = [(share, size) for share in LOWERED for size in sizes] if first.h else []
+    kept: dict[tuple[Node, ...], Work] = {}
     for share, size in tries:
         h = first.h or 0.0
         nodes = ceiling.under(share * h)
-        recoded = recode(ground, names, parameters, nodes, size, progress) if nodes else None
+        if not nodes:
+            continue
+        recoded = recode(ground, names, parameters, nodes, size, progress, kept)
         if recoded is None:
             continue
         fewest.append(recoded.counterfeits)
         if recoded.counterfeits > limit:
             continue
-        drawn = draw(ground.session, names, parameters, size)
+        drawn = draw(ground.session, names, parameters, size, recoded.shown)
         if drawn is not None:
             padded = _padded(ground, parameters, size, h, recoded.degree, drawn)
             search = _found_by("borrow", ground.lattice.size, len(nodes), recoded.looked_at)
@@ -208,13 +213,20 @@ def _plan(
     padding, need = padding_of(parameters), found.best
     assert need is not None
     assert found.h is not None
-    shown = tuple(
-        values_at(q.coding, level)
-        for q, level in zip(names.quasi_identifiers, need.node, strict=True)
-    )
     padded = _padded(ground, parameters, size, found.h, need.degree, drawn)
     return CounterfeitPlan(
-        need.node, shown, padded, {"loss": need.loss}, _described(found, padding)
+        need.node,
+        _shown(names, need.node),
+        padded,
+        {"loss": need.loss},
+        _described(found, padding),
+    )
+
+
+def _shown(names: Names, node: Node) -> tuple[Values, ...]:
+    """What the released values of each quasi-identifier stand for under a transformation."""
+    return tuple(
+        values_at(q.coding, level) for q, level in zip(names.quasi_identifiers, node, strict=True)
     )
 
 
@@ -290,11 +302,13 @@ def _unsatisfiable(
     if found.best is not None:
         bound = "1/k" if padding.strict else f"{ALLOWED_RISK}/k"
         drop = f", or drop {' and '.join(padding.others)}: copies tell" if padding.others else ""
+        fewer = ", or declare fewer combinations as `impossible`" if padding.impossible else ""
         return Unsatisfiable(
             f"no placement of counterfeit records{under} with at most {budget} keeps the "
-            f"prosecutor risk within {bound} and the declared models",
+            f"prosecutor risk within {bound} and the declared models, with values that can stand "
+            "beside the quasi-identifiers",
             hint="raise max_counterfeits or h, or use a sensitive column of fewer, more frequent "
-            f"values{drop}",
+            f"values{drop}{fewer}",
         )
     advice = list(_advice(found, padding, records, parameters))
     return Unsatisfiable(
@@ -418,7 +432,8 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
         yield padded_rows.pieces_step(names, ()) if padding.borrow else real
         yield from padded_rows.member_steps(names, parameters.k, parameters.k)
         yield from padded_rows.drawing_steps(uniform=uniform)
-        yield padded_rows.counterfeits_step(names, uniform=uniform)
+        yield padded_rows.donors_step(names, uniform=uniform)
+        yield padded_rows.counterfeits_step(names)
         if names.others and not uniform:
             yield Step("padding_risk", padded_rows.risk_query(names, made, CATALOG_GROUPS))
         yield from release_steps(names, draft.released)
@@ -446,6 +461,7 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
         padding = Promised(
             **{key: details[key] for key in _PROMISED},
             weights={c.name: c.spec.weight for c in bound.quasi_identifiers},
+            impossible=options(bound).impossible,
         )
         columns = (Column(CLASS_ID, "BIGINT"), *plain.columns)
         return replace(plain, columns=columns, padding=padding)

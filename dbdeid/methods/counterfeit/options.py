@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,6 +26,7 @@ class Padding(Drawing):
         strict: the prosecutor risk may not exceed 1/k at all.
         sensitive: the column whose values counterfeit records draw; None: there is none.
         others: the other released columns, which are copied from a record with the drawn value.
+        impossible: combinations of values, by column, that no counterfeit record has.
     """
 
     h: float | None
@@ -35,6 +37,7 @@ class Padding(Drawing):
     strict: bool
     sensitive: str | None
     others: tuple[str, ...]
+    impossible: tuple[Mapping[str, tuple[str, ...]], ...] = ()
 
     def limit(self, records: int) -> int:
         """Most counterfeit records: floor(budget · N), exact for decimal shares."""
@@ -57,6 +60,7 @@ def options(bound: Bound) -> Padding:
         strict=method.strict,
         sensitive=drawn,
         others=tuple(s.column.name for s in bound.staged if s.column.name not in known),
+        impossible=tuple(method.impossible),
         key=key_of(bound),
     )
 

@@ -52,6 +52,7 @@ DEFICITS = Relation("deid_deficits", schema="main", catalog="temp")
 QUOTAS = Relation("deid_quotas", schema="main", catalog="temp")
 SLOTS = Relation("deid_slots", schema="main", catalog="temp")
 PLACED = Relation("deid_placed", schema="main", catalog="temp")
+DONORS = Relation("deid_donors", schema="main", catalog="temp")
 COUNTERFEITS = Relation("deid_counterfeits", schema="main", catalog="temp")
 CATALOG_GROUPS = Relation("deid_catalog_groups", schema="main", catalog="temp")
 PIECES = Relation("deid_pieces", schema="main", catalog="temp")
@@ -195,17 +196,21 @@ def drawing_steps(*, uniform: bool) -> tuple[Step, ...]:
     return Step(QUOTAS.name, quotas), Step(SLOTS.name, slots)
 
 
-def counterfeits_step(names: Names, *, uniform: bool) -> Step:
-    """The counterfeit records: the other columns of one are those of a record that has its value.
-
-    Where values were drawn from candidates, so are these records.
-    """
+def donors_step(names: Names, *, uniform: bool) -> Step:
+    """The records that counterfeit ones copy, numbered: those of candidates, or all."""
     pool = select("class_id").from_(DEFICITS.table)
     if not uniform:
         pool = pool.where(not_null(column("grp")))
+    tables: dict[str, Relation | Query] = {"members": MEMBERS, "pool": pool}
+    query = step("methods/counterfeit/donors", tables, {"value": names.starting("s", "o")})
+    return Step(DONORS.name, query)
+
+
+def counterfeits_step(names: Names) -> Step:
+    """The counterfeit records: the other columns of one are those of the record that it copies."""
     query = step(
         "methods/counterfeit/counterfeits",
-        {"placed": PLACED, "members": MEMBERS, "pool": pool, "secret": SECRET},
+        {"placed": PLACED, "members": MEMBERS, "donors": DONORS},
         {"key": names.starting("k", "b"), "value": names.starting("s", "o")},
     )
     return Step(COUNTERFEITS.name, query)

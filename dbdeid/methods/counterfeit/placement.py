@@ -18,6 +18,8 @@ from dbdeid.lattice.sensitive_counts import Entries
 from dbdeid.prepare.sensitive_conditions import Sensitive
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 TRIES = 400  # exchanges that are tried for each class that is out of bounds
 ROUNDS = 4
@@ -33,6 +35,10 @@ class Places:
         real_class, real_code, real_count: how often each value stands in each class for real.
         place_class, place_code: class and drawn value of each record to be made.
         codes: values are below it.
+        impossible: (classes, codes) what no counterfeit record of a class has.
+        share: (classes, codes) how many of the records with such values are real, where more is
+            known of them than of their value; -1 elsewhere.
+        fixed: of each record to be made, whether it stays where it is.
     """
 
     group: Ints
@@ -42,6 +48,9 @@ class Places:
     place_class: Ints
     place_code: Ints
     codes: int
+    impossible: Bools
+    share: Floats
+    fixed: Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,8 @@ def place(
       could be all of its counterfeits, so no class holds more of it than are real in the group.
     - With q the share of a value's records in the group that are counterfeit, a record is the one
       of a person of the class with probability (1 - q) / Σ (1 - q) over the class, at most `bound`.
+      Records of which more is known have a q of their own, and count for no other's.
+    - No drawn value is impossible in its class.
     - Every padded class holds the conditions.
 
     Returns:
@@ -94,15 +105,21 @@ class _State:
         for i, (class_, code) in enumerate(zip(places.place_class, self.code, strict=True)):
             self._held[class_][int(code)] += 1
             self._padded[class_].append(i)
+        self._free = [[i for i in own if not places.fixed[i]] for own in self._padded]
         groups, codes = int(places.group.max(initial=-1)) + 1, places.codes
         real, drawn = (np.zeros((groups, codes), np.int64) for _ in range(2))
         np.add.at(real, (places.group[places.real_class], places.real_code), places.real_count)
         np.add.at(drawn, (places.group[places.place_class], self.code), 1)
         self._real = np.where(drawn > 0, real, np.iinfo(np.int64).max)
-        self._genuine = real / np.maximum(real + drawn, 1)
+        alike, other = real.copy(), drawn.copy()
+        _take(alike, places, places.real_class, places.real_code, places.real_count)
+        _take(other, places, places.place_class, self.code, np.ones_like(self.code))
+        # to who takes all records of a value alike, and to who knows more of some
+        self._alike = real / np.maximum(real + drawn, 1)
+        self._genuine = alike / np.maximum(alike + other, 1)
         self._of_group: list[list[int]] = [[] for _ in range(groups)]
-        for i, class_ in enumerate(places.place_class):
-            self._of_group[int(places.group[class_])].append(i)
+        for i in np.flatnonzero(~places.fixed).tolist():
+            self._of_group[int(places.group[places.place_class[i]])].append(i)
 
     def wrong(self) -> list[int]:
         """The classes that are out of their bounds."""
@@ -110,11 +127,15 @@ class _State:
 
     def risk(self, class_: int) -> float:
         """The greatest probability that a record of a class is a given person's."""
-        genuine = self._genuine[self._places.group[class_]]
-        held = self._held[class_]
-        weights = [(genuine[code], count) for code, count in held.items() if count]
-        most, total = max(w for w, _ in weights), sum(w * n for w, n in weights)
-        return float(most / max(total, SAME))
+        group = self._places.group[class_]
+        held = [(code, n) for code, n in self._held[class_].items() if n]
+        share = self._places.share[class_]
+        informed = [(share[c] if share[c] >= 0 else self._genuine[group, c], n) for c, n in held]
+        worst = 0.0
+        for weights in ([(self._alike[group, c], n) for c, n in held], informed):
+            most, total = max(w for w, _ in weights), sum(w * n for w, n in weights)
+            worst = max(worst, float(most / max(total, SAME)))
+        return worst
 
     def penalty(self, class_: int) -> float:
         """How far a class is out of its bounds; 0 within."""
@@ -122,7 +143,8 @@ class _State:
         held = self._held[class_]
         excess = sum(max(0, count - int(real[code])) for code, count in held.items())
         over = max(0.0, self.risk(class_) - self._bound - SAME)
-        return excess + over + (0.0 if self._holds(class_) else 1.0)
+        wrong = sum(self._places.impossible[class_, self.code[i]] for i in self._free[class_])
+        return float(excess + wrong) + over + (0.0 if self._holds(class_) else 1.0)
 
     def _holds(self, class_: int) -> bool:
         if not self._conditions or not self._padded[class_]:
@@ -135,7 +157,7 @@ class _State:
 
     def mend(self, class_: int, generator: np.random.Generator) -> bool:
         """Exchange values of a class with others until it is within its bounds, or tries end."""
-        own, group = self._padded[class_], self._of_group[int(self._places.group[class_])]
+        own, group = self._free[class_], self._of_group[int(self._places.group[class_])]
         if not own:
             return False
         for mine, other in zip(
@@ -158,3 +180,9 @@ class _State:
             held[int(self.code[i])] -= 1
             held[int(self.code[j])] += 1
         self.code[one], self.code[other] = self.code[other], self.code[one]
+
+
+def _take(counted: Ints, places: Places, class_: Ints, code: Ints, many: Ints) -> None:
+    """Leave records of which more is known out of those that are counted by group and value."""
+    told = places.share[class_, code] >= 0
+    np.subtract.at(counted, (places.group[class_[told]], code[told]), many[told])

@@ -22,7 +22,7 @@ Ways = dict[Drawn, int]  # sets of records that could be these counterfeits
 STEPS = 1 << 20  # most combinations that are gone through
 
 
-def prosecutor_risk(held: Ints, drawn: Ints, k: int) -> float | None:
+def prosecutor_risk(held: Ints, drawn: Ints, k: int, certain: Ints | None = None) -> float | None:
     """The greatest probability that a record is a given person's of its class.
 
     All sets of records that could be the counterfeits are taken to be equally probable.
@@ -31,6 +31,7 @@ def prosecutor_risk(held: Ints, drawn: Ints, k: int) -> float | None:
         held: how many records of each value the candidates have (shape: classes, values).
         drawn: how many of each value are counterfeit.
         k: padded classes have fewer real records.
+        certain: how many of those held cannot be counterfeit; None: all may be.
 
     Returns:
         None where there are too many sets.
@@ -41,7 +42,8 @@ def prosecutor_risk(held: Ints, drawn: Ints, k: int) -> float | None:
     states = prod(n + 1 for n in goal)
     if held.size * states**2 > STEPS:
         return None
-    choices = [_choices(own, goal, size, k) for own in held[:, values].tolist()]
+    doubtful = held if certain is None else held - certain
+    choices = [_choices(own, goal, size, k) for own in doubtful[:, values].tolist()]
     start: Ways = {(0,) * len(goal): 1}
     before, after = [start], [start]
     for own in choices:

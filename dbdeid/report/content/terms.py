@@ -67,6 +67,8 @@ PROMISES = {
     "prosecutor_risk": "prosecutor risk of who knows the method",
     "possible_counterfeits": "classes have room for what the catalog tells",
     "flagged_records": "the known counterfeit records are in the release",
+    "possible_values": "no counterfeit record has values that exclude each other",
+    "impossible_combinations": "no counterfeit record has values that were declared impossible",
     "catalog_of_flagged": "the catalog counts them",
     "lemma_1_of_flagged": "they could all be real",
     "padding": "only classes smaller than k were filled up",

@@ -27,6 +27,7 @@ class Padding:
         sensitive: the column whose values the catalog counts; None: records alone.
         strict: the prosecutor risk may not exceed 1/k at all.
         weights: of each quasi-identifier in the degree of generalization.
+        impossible: combinations of values, by column, that no counterfeit record has.
     """
 
     k: int
@@ -37,6 +38,7 @@ class Padding:
     sensitive: str | None
     strict: bool
     weights: dict[str, float]
+    impossible: tuple[Mapping[str, tuple[str, ...]], ...] = ()
 
     @property
     def risk(self) -> float:

@@ -25,6 +25,7 @@ from dbdeid.engine.expressions import (
     select,
     sum_of,
     try_cast,
+    union_all,
 )
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
@@ -37,6 +38,9 @@ from dbdeid.verify.records.matching import matched
 from dbdeid.verify.records.truthfulness import truthfulness
 
 FLAGGED = (Column("record", "VARCHAR[]"), Column("counterfeits", "BIGINT"))
+
+# Real records that would have two values by chance, from which on it is missed that none has.
+ENOUGH = 6
 
 REAL, FLAGS = "verify_real", "verify_flags"
 
@@ -68,7 +72,40 @@ def promises(
     too_many = total - (released - declared.source_rows)
     found = {"malformed": malformed, "not_released": missing, "too_many": too_many}
     yield Promise("flagged_records", wanted, found, found == wanted)
+    yield _possible(session, declared, tables)
     yield from _of_classes(session, declared, counted, flagged, dictionary)
+
+
+def _possible(session: Session, declared: Declared, tables: dict[str, Relation | Query]) -> Promise:
+    """Whether each counterfeit has pairs of values that are among the real records.
+
+    Only those with a quasi-identifier, and where at least ENOUGH real records would have both by
+    chance. The values of the paper's catalog are drawn without asking; there they are counted.
+    """
+    padding = declared.padding
+    assert padding is not None
+    names = [c.name for c in declared.columns]
+    known = [names.index(name) + 1 for name in declared.quasi_identifiers]
+    told = [
+        place
+        for place, name in enumerate(names, 1)
+        if name not in (CLASS_ID, *declared.quasi_identifiers, *declared.bounds)
+    ]
+    wanted = {"impossible": 0}
+    if not (known and told):
+        return Promise("possible_values", wanted, wanted, True)
+    pairs = union_all(
+        *(
+            select(aliased(literal(a), "known"), aliased(literal(b), "told"))
+            for a in known
+            for b in told
+        )
+    )
+    query = step("verify/impossible", {**tables, "pairs": pairs}, values={"enough": ENOUGH})
+    found = {"impossible": int(session.row(query)[0])}
+    promised = padding.catalog != "paper"
+    shown = wanted if promised else {"promised": False}
+    return Promise("possible_values", shown, found, found == wanted or not promised)
 
 
 def _records(table: Relation) -> Select:

@@ -9,7 +9,7 @@ from dbdeid.engine.sqltext import step
 from dbdeid.verify.base import places
 from dbdeid.verify.base.declaration import Check, Declared, Promise
 from dbdeid.verify.base.places import known_places
-from dbdeid.verify.padding import counterfeits, flags, padded_release
+from dbdeid.verify.padding import combinations, counterfeits, flags, padded_release
 
 Source = Query | Relation
 
@@ -87,6 +87,10 @@ def of_owner(
         padded_release.padded_counts(session, table, declared, catalog) as counted,
     ):
         kept = list(flags.promises(session, table, declared, counted, private, dictionary))
+        if declared.padding is not None and declared.padding.impossible:
+            leaves = _leaves(declared, known, dictionary)
+            told = combinations.promise(session, table, declared, private, leaves, source)
+            kept.append(told)
         if source is None or hierarchies is None or known is None:
             return kept
         truthful = flags.truthful(session, table, declared, private, source, hierarchies, known)

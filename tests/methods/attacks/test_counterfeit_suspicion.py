@@ -64,6 +64,42 @@ def test_values_that_go_with_nothing_tell_nothing() -> None:
     assert found.success == pytest.approx(1 / K, abs=0.04)
 
 
+def test_who_knows_that_values_were_fitted_takes_what_others_rule_out_to_be_real() -> None:
+    # value 0 goes with 0 and value 1 with 1, but for one record of a class that may be padded
+    rows = Rows(
+        classes=np.array([0, 1, 2, 2, 3, 3, 4, 4]),
+        known=np.array([[0], [1], [0], [0], [0], [0], [1], [1]]),
+        told=np.array([[0], [1], [0], [1], [0], [0], [1], [1]]),
+        records=np.array([60, 60, 3, 1, 2, 2, 2, 2]),
+        counterfeits=np.array([0, 0, 2, 0, 1, 0, 0, 1]),
+        genuine=np.array([1, 1, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6]),
+    )
+    within = rows.genuine < 1
+    naive, knowing = suspicions(rows, within, fitted=True)
+    assert naive[1] == naive.max()
+    assert knowing[1] == 0
+    assert (np.delete(knowing, 1) > 0.2).all()
+    found = suspected(rows, K, fitted=True)
+    assert found is not None
+    assert found.surest == found.success > (suspected(rows) or found).success
+    assert found.impossible == 0  # a real record has this pair
+
+
+def test_counterfeits_that_no_real_record_is_like_are_proven() -> None:
+    rows = Rows(
+        classes=np.array([0, 1, 2, 2]),
+        known=np.array([[0], [1], [0], [0]]),
+        told=np.array([[0], [1], [0], [1]]),
+        records=np.array([60, 60, 3, 1]),
+        counterfeits=np.array([0, 0, 0, 1]),
+        genuine=np.array([1, 1, 0.6, 0.6]),
+    )
+    found = suspected(rows, K, fitted=True)
+    assert found is not None
+    assert (found.impossible, found.below) == (1, 1)
+    assert found.left == pytest.approx(1 / 3)
+
+
 def test_where_nothing_may_be_counterfeit_there_is_no_attack() -> None:
     rows = padded(3, fit=True)
     certain = Rows(
@@ -90,7 +126,8 @@ def test_the_figures_are_those_of_plain_loops() -> None:
         odds = false / real * share / chances[i, value]
         suspicion[i] = odds / (1 + odds) if rows.genuine[i] < 1 else 0.0
     within = np.isin(rows.classes, may)
-    assert suspicions(rows, within) == pytest.approx([suspicion[i] for i in places])
+    (naive,) = suspicions(rows, within)
+    assert naive == pytest.approx([suspicion[i] for i in places])
     better = ties = pairs = 0.0
     for i in places:
         for j in places:

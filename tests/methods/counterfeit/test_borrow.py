@@ -18,6 +18,7 @@ from dbdeid.lattice.lattice import Attribute, Lattice, Node
 from dbdeid.lattice.tuples import Tuples, Values
 from dbdeid.methods.counterfeit.search import decoys
 from dbdeid.methods.counterfeit.search.borrow import borrow
+from dbdeid.methods.counterfeit.search.borrowing import Work
 from dbdeid.methods.counterfeit.search.recoding import Recoding, candidates, looked_at
 
 ADULT = (
@@ -189,7 +190,10 @@ def test_order_does_not_matter(
         reordered(tuples, order),
         values=(replace(values, value=values.value[order], count=values.count[order]),),
     )
-    one = borrow(lattice, tuples, nodes=nodes, k=k, size=k + more)
+    kept: dict[tuple[Node, ...], Work] = {}
+    borrow(lattice, tuples, nodes=nodes, k=k, size=k + 1 - more, kept=kept)
+    # nor what was padded before
+    one = borrow(lattice, tuples, nodes=nodes, k=k, size=k + more, kept=kept)
     other = borrow(lattice, mixed, nodes=nodes[::-1], k=k, size=k + more)
     assert one is not None
     assert other is not None

@@ -14,7 +14,7 @@ from dbdeid.engine.duckdb.session import Session
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Step
 from dbdeid.engine.sqltext import step
-from dbdeid.methods.common.secret import SECRET, upload_secret
+from dbdeid.methods.common.secret import upload_secret
 from dbdeid.methods.counterfeit import padded_rows
 from dbdeid.methods.counterfeit.search.padding import quotas
 
@@ -66,16 +66,17 @@ def stage(session: Session, seed: int, key: str = "key", *, permuted: bool = Fal
 
 def make(session: Session, *, uniform: bool = False) -> Relation:
     """The counterfeit records of what was drawn, as drawn."""
-    session.execute("CREATE OR REPLACE TEMP TABLE deid_placed AS FROM deid_slots")
-    pool = "SELECT class_id FROM deid_deficits" + ("" if uniform else " WHERE grp IS NOT NULL")
+    names = padded_rows.Names((), "s", ("o0",))
+    session.run(padded_rows.donors_step(names, uniform=uniform))
+    session.execute(
+        "CREATE OR REPLACE TEMP TABLE deid_placed AS SELECT *, hash(place) % "
+        "(SELECT count(number) FROM deid_donors AS d WHERE d.code = s.code) AS donor "
+        "FROM deid_slots AS s"
+    )
+    tables = {"placed": padded_rows.PLACED, "members": padded_rows.MEMBERS}
     query = step(
         "methods/counterfeit/counterfeits",
-        {
-            "placed": padded_rows.PLACED,
-            "members": padded_rows.MEMBERS,
-            "pool": session.run(Step("pool", sqlglot.parse_one(pool))),
-            "secret": SECRET,
-        },
+        {**tables, "donors": padded_rows.DONORS},
         {"key": ["k0"], "value": ["s", "o0"]},
     )
     return session.run(Step(padded_rows.COUNTERFEITS.name, query))

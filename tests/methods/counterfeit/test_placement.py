@@ -28,14 +28,18 @@ def random_places(seed: int, classes: int, size: int, values: int) -> Places:
             place_class.append(slots)
             place_code.append(rng.permutation(np.repeat(np.arange(values), drawn)))
     row, code = np.nonzero(real)
+    where = np.concatenate(place_class) if place_class else np.zeros(0, np.int64)
     return Places(
         group,
         row,
         code,
         real[row, code],
-        np.concatenate(place_class) if place_class else np.zeros(0, np.int64),
+        where,
         np.concatenate(place_code) if place_code else np.zeros(0, np.int64),
         values,
+        np.zeros((classes, values), np.bool_),
+        np.full((classes, values), -1.0),
+        np.zeros(len(where), np.bool_),
     )
 
 
@@ -86,7 +90,9 @@ def test_most_draws_find_a_place() -> None:
 
 def test_a_lone_class_has_no_place() -> None:
     # one class of two records, padded by a third of the value that both have: it would be known
-    lone = Places(*(np.array(x) for x in ([0], [0], [0], [2], [0], [0])), codes=1)
+    none = np.zeros((1, 1), np.bool_)
+    given = (np.array(x) for x in ([0], [0], [0], [2], [0], [0]))
+    lone = Places(*given, codes=1, impossible=none, share=none - 1.0, fixed=none[0])
     assert place(lone, 1.0, (), np.random.default_rng(1)) is None
 
 
@@ -100,9 +106,53 @@ def test_values_move_out_of_the_class_that_has_them_all() -> None:
         place_class=np.array([0, 1, 2]),
         place_code=np.array([0, 1, 1]),
         codes=2,
+        impossible=np.zeros((3, 2), np.bool_),
+        share=np.full((3, 2), -1.0),
+        fixed=np.zeros(3, np.bool_),
     )
     found = place(places, 1.0, (), np.random.default_rng(1))
     assert found is not None
     _, drawn = tables(places, found.code)
     assert drawn[0, 0] == 0
     assert drawn.sum(axis=0).tolist() == [1, 2]
+
+
+def test_what_is_impossible_moves_to_where_it_is_not_and_certain_records_count_in_full() -> None:
+    places = Places(
+        group=np.zeros(3, np.int64),
+        real_class=np.array([0, 1, 2, 0, 1, 2]),
+        real_code=np.array([0, 0, 0, 1, 1, 1]),
+        real_count=np.array([1, 2, 2, 1, 2, 2]),
+        place_class=np.array([0, 1]),
+        place_code=np.array([1, 0]),
+        codes=2,
+        impossible=np.array([[False, True], [False, False], [False, False]]),
+        share=np.array([[-1.0, 1.0], [-1.0, -1.0], [-1.0, -1.0]]),
+        fixed=np.zeros(2, np.bool_),
+    )
+    found = place(places, 1.0, (), np.random.default_rng(1))
+    assert found is not None
+    assert found.code.tolist() == [0, 1]
+    # in class 0 the record of value 1 is certainly real; each of value 0 is with 5 of 6
+    assert found.risk == pytest.approx(1 / (1 + 2 * 5 / 6))
+
+
+def test_what_is_fixed_stays_and_counts_as_often_as_it_is_real() -> None:
+    places = Places(
+        group=np.zeros(3, np.int64),
+        real_class=np.array([0, 1, 2, 0, 1, 2]),
+        real_code=np.array([0, 0, 0, 1, 1, 1]),
+        real_count=np.array([2, 2, 2, 1, 2, 2]),
+        place_class=np.array([0, 1, 2]),
+        place_code=np.array([1, 0, 1]),
+        codes=2,
+        impossible=np.zeros((3, 2), np.bool_),
+        share=np.array([[-1.0, 0.5], [-1.0, -1.0], [-1.0, -1.0]]),
+        fixed=np.array([True, False, False]),
+    )
+    for seed in range(5):
+        found = place(places, 1.0, (), np.random.default_rng(seed))
+        assert found is not None
+        assert found.code[0] == 1
+        # of value 1 in class 0 each is real with 1/2; of the others 4 of 5, and of value 0 6 of 7
+        assert found.risk == pytest.approx(max(0.8, 6 / 7) / (2 * 6 / 7 + 2 * 0.5))

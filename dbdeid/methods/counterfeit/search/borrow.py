@@ -60,6 +60,7 @@ def borrow(
     size: int,
     conditions: Sequence[Condition] = (),
     progress: Callable[[int], None] | None = None,
+    kept: dict[tuple[Node, ...], Work] | None = None,
 ) -> Recoding | None:
     """Release every record in a class of k, under some of the nodes, with few counterfeits.
 
@@ -75,6 +76,8 @@ def borrow(
         conditions: of each sensitive attribute of the tuples, which classes that are not padded
             must hold.
         progress: is told how many records have found their class.
+        kept: the classes before anything is padded, by nodes. Whoever asks for other sizes with the
+            same data, nodes, k and conditions gives the same one again, to make them once.
 
     Returns:
         The recoding; None if some records find no class that holds the conditions, nor one to pad.
@@ -87,12 +90,18 @@ def borrow(
     if not len(tuples.weights):
         none = np.zeros(0, np.int64)
         return Recoding((), none, none, none, none)
-    ground = ClassesByNode(
-        lattice, tuples, looked_at(nodes, len(tuples.weights)), tuple(conditions)
-    )
-    work = Work(ground, k, progress or (lambda records: None))
-    work.passes()
-    work.leftovers()
+    some = looked_at(nodes, len(tuples.weights))
+    if kept is None or some not in kept:
+        ground = ClassesByNode(lattice, tuples, some, tuple(conditions))
+        work = Work(ground, k, progress or (lambda records: None))
+        work.passes()
+        work.leftovers()
+    else:
+        work = kept[some]
+    if kept is not None:
+        kept.clear()  # those of one choice of nodes are enough, and large
+        kept[some] = work
+        work = work.copy()
     return _recoding(work, size) if Padding(work, size).pad() else None
 
 

@@ -55,6 +55,7 @@ class ClassesByNode:
         self.keys = np.empty((len(nodes), rows), np.int32)
         for i, node in enumerate(nodes):
             self.keys[i] = self._key(node)
+        self._inside: dict[int, tuple[NDArray[np.int32], Ints]] = {}  # rows in order of their keys
         self.row = np.repeat(np.arange(rows), self.weights)  # of each record
         self.start = np.cumsum(self.weights) - self.weights  # first record of each row
 
@@ -93,12 +94,17 @@ class ClassesByNode:
 
     def around(self, at: int, row: int) -> Ints:
         """The records in the class of a row under a node."""
-        key = self.keys[at]
-        return self.records(np.flatnonzero(key == key[row]))
+        if at not in self._inside:
+            key = self.keys[at]
+            order = np.argsort(key, kind="stable").astype(np.int32)
+            self._inside[at] = order, np.append(0, np.cumsum(np.bincount(key)))
+        rows, ends = self._inside[at]
+        own = self.keys[at][row]
+        return self.records(rows[ends[own] : ends[own + 1]].astype(np.int64))
 
     def levels(self, at: int, row: int) -> Node:
         """The signature of the region of a row under a node."""
-        return tuple(self.cells.levels(self.nodes[at], self.codes[row][None])[0].tolist())
+        return self.cells.levels_of(self.nodes[at], self.codes[row].tolist())
 
     def top_levels(self, row: int) -> Ints:
         """The signatures of the regions of a row under the maximal nodes (nodes × attributes)."""
@@ -163,6 +169,14 @@ class Work:
         self.first: list[int] = []  # a row in the region of each class
         self._regions: dict[tuple[Node, Node], int] = {}
         self.locked: set[int] = set()  # classes that lend nothing
+
+    def copy(self) -> Work:
+        """The classes as they are now, to be changed apart."""
+        found = Work(self.ground, self.k, self._progress)
+        found.owner, found.sizes = self.owner.copy(), list(self.sizes)
+        found.levels, found.first = list(self.levels), list(self.first)
+        found._regions, found.locked = dict(self._regions), set(self.locked)
+        return found
 
     # -- moving records
 
@@ -297,6 +311,10 @@ class Work:
         np.add.at(found, where, np.minimum(inside, spare[class_]))
         offered: Ints = found[key[rows]].astype(np.int64)
         return offered
+
+    def any_open(self) -> bool:
+        """Whether some record is in no class."""
+        return bool((self.owner < 0).any())
 
     def open_rows(self) -> list[int]:
         """Rows with records in no class."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
 
 import numpy as np
@@ -61,6 +63,8 @@ class Padding:
         self._possible: dict[int, Ints] = {}  # node -> decoys
         self._largest: dict[int, dict[Node, int]] = {}  # row -> signature -> node
         self._fits: dict[tuple[int, Node], bool] = {}
+        self._found: dict[tuple[int, Node], list[int]] = {}  # node and signature -> fitting decoys
+        self._seen: dict[tuple[int, Node], int] = {}  # the same -> decoys that were looked at
         self._used: set[int] = set()  # decoys
         self._padded: set[Node] = set()  # signatures
         self._choices: dict[Node, list[tuple[int, int]]] = {}  # signature -> node and row
@@ -80,7 +84,7 @@ class Padding:
         for levels in self._choices:
             self._offer(levels)
         poor: list[Option] = []
-        while self._work.open_rows():
+        while self._work.any_open():
             if options:
                 option = heapq.heappop(options)
                 again = self._at(option.at, option.row)
@@ -152,11 +156,23 @@ class Padding:
         if levels not in self._padded:
             records = max(records, LEAST)
         wanted = ceil(records / self._size)
-        found: list[int] = []
-        for decoy in self._decoys(option.at).tolist():
-            if len(found) < wanted and decoy not in self._used and self._fit(decoy, levels):
+        unused = (d for d in self._fitting(option.at, levels) if d not in self._used)
+        return wanted, list(islice(unused, wanted))
+
+    def _fitting(self, at: int, levels: Node) -> Iterator[int]:
+        """The decoys of a node of which all facts are true with these levels, in order.
+
+        What was found out is kept, so that each is looked at once.
+        """
+        found = self._found.setdefault((at, levels), [])
+        decoys = self._decoys(at)
+        yield from found
+        for i in range(self._seen.get((at, levels), 0), len(decoys)):
+            self._seen[at, levels] = i + 1
+            decoy = int(decoys[i])
+            if self._fit(decoy, levels):
                 found.append(decoy)
-        return wanted, found
+                yield decoy
 
     def _decoys(self, at: int) -> Ints:
         """Classes that lie alone in theirs of a node, the cheapest to release there first.

@@ -23,7 +23,7 @@ are a share of their group, which the search keeps small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ Mask = NDArray[np.bool_]
 NODES = 1024  # most nodes that are ever looked at
 CELLS = 1 << 26  # nodes × rows up to which so many are looked at
 LEAVES = 1 << 14  # values of a region that are looked at for the last fact
+MET = 1 << 24  # classes that are kept by where they lie
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,31 @@ class Cells:
                     same = (sizes[level] == sizes[level - 1]) & (codes[level] == codes[level - 1])
                     lowest[level, same] = lowest[level - 1, same]
             self.lowest.append(lowest)
+        self._lowest = [low.tolist() for low in self.lowest]
+        self._groups = [group.tolist() for group in self.groups]
         self.nodes = _undominated(nodes)
+
+    def levels_of(self, node: Node, codes: Sequence[int]) -> Node:
+        """The signature of the region of one tuple under a node."""
+        found = zip(self._lowest, node, codes, strict=True)
+        return tuple([low[v][c] for low, v, c in found])
+
+    def groups_of(self, levels: Sequence[int], codes: Sequence[int]) -> Node:
+        """The groups of one tuple on some levels."""
+        found = zip(self._groups, levels, codes, strict=True)
+        return tuple([group[v][c] for group, v, c in found])
+
+    def numbers(self, codes: Ints, levels: Sequence[int]) -> Ints:
+        """A number of the groups of each tuple on some levels, the same for the same ones."""
+        found, space = np.zeros(len(codes), np.int64), 1
+        for groups, v, column in zip(self.groups, levels, codes.T, strict=True):
+            count = int(groups[v].max(initial=0)) + 1
+            if space * count > 1 << 62:
+                kinds, found = np.unique(found, return_inverse=True)
+                space = len(kinds)
+            found = found * count + groups[v, column]
+            space *= count
+        return found
 
     def levels(self, node: Node, codes: Ints) -> Ints:
         """The signatures of the regions of some tuples (rows × attributes) under a node."""
@@ -236,6 +261,9 @@ def _undominated(nodes: Sequence[Node]) -> tuple[Node, ...]:
     return tuple(sorted(found))
 
 
+_NOTHING: Ints = np.zeros((0, 0), np.int64)
+
+
 class Facts:
     """How many of the facts are true of regions among released ones.
 
@@ -253,6 +281,8 @@ class Facts:
         self._large = sizes > k
         self._clean = regions.at(clean)
         self._taken: dict[Node, Ints] = {}
+        self._met: dict[tuple[Node, Node], dict[Node, Ints]] = {}
+        self._kept = 0
 
     def true_of(self, region: Regions) -> int:
         """The first so many facts are true of a region (one row)."""
@@ -277,38 +307,57 @@ class Facts:
             widest = max(range(len(leaves)), key=lambda i: len(leaves[i]))
             leaves[widest] = leaves[widest][::2]
         alive = np.ones([len(some) for some in leaves], np.bool_)
+        region, cell = tuple(levels.tolist()), codes.tolist()
         for node in self._cells.nodes:
-            if (self._cells.levels(node, codes[None])[0] >= levels).all():
+            above = self._cells.levels_of(node, cell)
+            if all(v >= level for v, level in zip(above, region, strict=True)):
                 continue  # its class is the region itself
-            for cell in self._meeting(node, levels, codes):
-                parts = [
-                    groups[v, some] == groups[v, code]
-                    for groups, v, some, code in zip(
-                        self._cells.groups, node, leaves, cell, strict=True
-                    )
-                ]
-                alive[np.ix_(*parts)] = False
-            if not alive.any():
-                return False
+            meeting = self._meeting(node, region, cell)
+            if len(meeting):
+                self._leave_out(alive, node, region, leaves, meeting)
+                if not alive.any():
+                    return False
         return True
 
-    def _meeting(self, node: Node, levels: Ints, codes: Ints) -> Iterator[Ints]:
+    def _leave_out(
+        self, alive: Mask, node: Node, levels: Node, leaves: Sequence[Ints], cells: Ints
+    ) -> None:
+        """Unmark the values of a region that lie in some classes of a node."""
+        finer = [i for i, (v, level) in enumerate(zip(node, levels, strict=True)) if v < level]
+        groups = [self._cells.groups[i][node[i]] for i in finer]
+        own = [group[leaves[i]] for i, group in zip(finer, groups, strict=True)]
+        for cell in cells:
+            inside = np.True_
+            for i, group, some in zip(finer, groups, own, strict=True):
+                shape = [1] * alive.ndim
+                shape[i] = len(some)
+                inside = inside & (some == group[cell[i]]).reshape(shape)
+            alive &= ~inside
+
+    def _meeting(self, node: Node, levels: Node, codes: Sequence[int]) -> Ints:
         """A value of each class of a node that meets a region and has a released one inside."""
-        taken = self._occupied(node)
-        meets = np.ones(len(taken), np.bool_)
-        for groups, v, level, column, code in zip(
-            self._cells.groups, node, levels, taken.T, codes, strict=True
-        ):
-            common = max(v, int(level))
-            meets &= groups[common, column] == groups[common, code]
-        return iter(taken[meets])
+        common = tuple([max(v, level) for v, level in zip(node, levels, strict=True)])
+        if (node, common) not in self._met:
+            taken = self._occupied(node)
+            if self._kept + len(taken) > MET:
+                self._met, self._kept = {}, 0
+            self._met[node, common] = self._by_groups(taken, common)
+            self._kept += len(taken)
+        return self._met[node, common].get(self._cells.groups_of(common, codes), _NOTHING)
+
+    def _by_groups(self, taken: Ints, common: Node) -> dict[Node, Ints]:
+        """Values of classes by their groups on some levels."""
+        number = self._cells.numbers(taken, common)
+        order = np.argsort(number, kind="stable")
+        starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+        parts = np.split(taken[order], starts[1:]) if len(taken) else []
+        kinds = (self._cells.groups_of(common, part[0].tolist()) for part in parts)
+        return dict(zip(kinds, parts, strict=True))
 
     def _occupied(self, node: Node) -> Ints:
         """A value of each class of a node that has a region inside which cannot be padded."""
         if node not in self._taken:
             codes = self._clean.codes[self._cells.inside(self._clean, node)]
-            key = np.zeros(codes.shape, np.int64)
-            for i, (groups, v) in enumerate(zip(self._cells.groups, node, strict=True)):
-                key[:, i] = groups[v, codes[:, i]]
-            self._taken[node] = codes[np.unique(key, axis=0, return_index=True)[1]]
+            number = self._cells.numbers(codes, node)
+            self._taken[node] = codes[np.sort(np.unique(number, return_index=True)[1])]
         return self._taken[node]
