@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dbdeid.cli import dbt, project, releases, roles, sign, sql, ui
+from dbdeid.cli import dbt, papers, project, releases, roles, sign, sql, ui
 from dbdeid.cli.command import (
     Every,
     Options,
@@ -478,6 +478,7 @@ def report(
 
 command(app)(project.docs)
 command(app)(sql.sql)
+command(app)(papers.reproduce)
 
 
 def main() -> None:

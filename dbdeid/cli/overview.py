@@ -19,6 +19,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Give it away": ("export", "sign", "releases", "list"),
     "In a project, and in dbt": ("test", "docs", "dbt"),
     "In SQL": ("sql", "macros"),
+    "The papers": ("reproduce",),
 }
 
 # What words that make no command end in: of click, of which some versions of typer have a copy.

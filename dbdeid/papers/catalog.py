@@ -1,0 +1,149 @@
+"""The five papers, their tables and figures, and what becomes of each here.
+
+Nothing is computed: a listing must cost nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+from dbdeid.data.json import JsonObject
+from dbdeid.errors import DataError
+
+Status = Literal["reproduced", "on other data", "not possible", "not of the paper"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A table or figure of a paper.
+
+    Attributes:
+        name: as it is asked for.
+        title: what it shows.
+        status: whether the paper's own data are to be had; what is not of the paper goes beyond it.
+        why: what differs, or why it is not possible.
+        compute: the function that computes it; empty where it is not possible.
+        seconds: of a processor, as measured once: `--quick`, and whole (0: not measured).
+        files: of `--data` without which it cannot be computed.
+    """
+
+    name: str
+    title: str
+    status: Status
+    why: str
+    compute: str = ""
+    seconds: tuple[int, int] = (0, 0)
+    files: Sequence[str] = ()
+
+    def to_dict(self) -> JsonObject:
+        """The item as JSON shows it."""
+        quick, whole = self.seconds
+        return {
+            "name": self.name,
+            "title": self.title,
+            "status": self.status,
+            "why": self.why,
+            "quick_seconds": quick or None,
+            "seconds": whole or None,
+            "files": [*self.files],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper.
+
+    Attributes:
+        name: as it is asked for: its module, and its page of the documentation.
+        citation: authors, title, journal, year.
+        items: its tables and figures.
+    """
+
+    name: str
+    citation: str
+    items: Sequence[Item]
+
+    def item(self, name: str) -> Item:
+        """An item by its name, `figure5`, or as people write it: `Fig. 5`, `5`.
+
+        Raises:
+            DataError: the paper has none of this name.
+        """
+        for item in self.items:
+            if _plain(name) in (item.name, item.name.removeprefix("figure")):
+                return item
+        known = [item.name for item in self.items]
+        raise DataError(f"{self.name} has no {name!r}", hint=_meant(_plain(name), known, "it has "))
+
+    def to_dict(self) -> JsonObject:
+        """The paper as JSON shows it."""
+        items = [item.to_dict() for item in self.items]
+        return {"name": self.name, "citation": self.citation, "items": items}
+
+
+def paper(name: str) -> Paper:
+    """A paper by its name.
+
+    Raises:
+        DataError: there is none of this name.
+    """
+    found = next((one for one in PAPERS if one.name == name.lower()), None)
+    if found is None:
+        known = [one.name for one in PAPERS]
+        raise DataError(f"no paper {name!r}", hint=_meant(name.lower(), known, ""))
+    return found
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"^fig(ure)?[.\s]*(?=\d)", "figure", re.sub(r"\s+", "", name.lower()))
+
+
+def _meant(name: str, known: Sequence[str], before: str) -> str:
+    close = get_close_matches(name, known, 1)
+    listed = f"{before}{', '.join(known)}"
+    return f"did you mean {close[0]!r}? {listed}" if close else listed
+
+
+_ADULT_SAMPLES = "UCI Adult as in the paper; its samples and hierarchies are not named"
+
+PAPERS = (
+    Paper(
+        "yoo2012",
+        "Yoo, Shin & Lee: An approach to reducing information loss and achieving diversity of "
+        "sensitive attributes in k-anonymity methods. Interact J Med Res 1(2):e14, 2012",
+        (
+            Item(
+                "figure4",
+                "information loss against the number of records",
+                "reproduced",
+                _ADULT_SAMPLES,
+                "yoo2012.loss",
+            ),
+            Item(
+                "figure5",
+                "blocks with one, two and more sensitive values",
+                "reproduced",
+                _ADULT_SAMPLES,
+                "yoo2012.diversity",
+            ),
+            Item(
+                "figure6",
+                "seconds against the number of records",
+                "reproduced",
+                f"{_ADULT_SAMPLES}; another machine",
+                "yoo2012.seconds",
+            ),
+            Item(
+                "mondrian",
+                "dealing beside Mondrian",
+                "not of the paper",
+                "its blocks beside those of a common method",
+                "yoo2012.mondrian",
+            ),
+        ),
+    ),
+)
