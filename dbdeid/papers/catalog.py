@@ -109,6 +109,11 @@ def _meant(name: str, known: Sequence[str], before: str) -> str:
 
 
 _ADULT_SAMPLES = "UCI Adult as in the paper; its samples and hierarchies are not named"
+_TENNESSEE = (
+    "the paper's sample of a state is not published: two Tennessees of --data, or Adult alone"
+)
+_STATE = "the paper's sample of a state is not published: Tennessees of --data"
+_PEOPLE = ("population/tn_modelled_population.parquet", "population/adult_tn_modelled.parquet")
 
 PAPERS = (
     Paper(
@@ -143,6 +148,65 @@ PAPERS = (
                 "not of the paper",
                 "its blocks beside those of a common method",
                 "yoo2012.mondrian",
+            ),
+        ),
+    ),
+    Paper(
+        "xia2013",
+        "Xia, Heatherly, Ding, Li & Malin: Efficient discovery of de-identification policies "
+        "through a risk-utility frontier. CODASPY 2013, 59-70",
+        (
+            Item(
+                "figure5",
+                "area under the frontier against the policies evaluated",
+                "on other data",
+                _TENNESSEE,
+                "xia2013.area",
+            ),
+            Item(
+                "figure6",
+                "what a sublattice promises (H) against what it keeps",
+                "on other data",
+                _TENNESSEE,
+                "xia2013.improvement",
+            ),
+            Item(
+                "figure7",
+                "the frontiers of the searches",
+                "on other data",
+                _TENNESSEE,
+                "xia2013.frontiers",
+            ),
+            Item(
+                "figure8a",
+                "the frontiers beside Safe Harbor",
+                "on other data",
+                _STATE,
+                "xia2013.safe_harbor",
+                files=_PEOPLE,
+            ),
+            Item(
+                "figure8b",
+                "the frontiers beside bisection",
+                "on other data",
+                _STATE,
+                "xia2013.bisection",
+                files=_PEOPLE,
+            ),
+            Item(
+                "figure9",
+                "two policies that dominate Safe Harbor",
+                "on other data",
+                _STATE,
+                "xia2013.policies",
+                files=_PEOPLE,
+            ),
+            Item(
+                "cost",
+                "what evaluating a policy costs in each of four ways",
+                "not of the paper",
+                "as the search does it, and as a database would",
+                "xia2013.cost",
             ),
         ),
     ),

@@ -147,7 +147,7 @@ def seconds(asked: Asked) -> Outcome:
     own = [drawn(asked, "seven", "paper, λ = 1", n, SECONDS["seconds"]) for n in (small, large)]
     line = Beside(
         "growth of the paper's method with the number of records",
-        "quadratic",
+        "drawn, not printed",
         f"{large / small:.0f} times the records, {own[1] / own[0]:.0f} times the seconds",
         "records that are alike are looked at once, and many are; another machine",
     )

@@ -19,9 +19,7 @@ def listed(papers: Sequence[Paper]) -> str:
         rows = [[i.name, i.status, _time(i), f"{i.title}: {i.why}"] for i in paper.items]
         head = ["item", "status", "seconds", "what it shows: what differs"]
         parts.append(f"{paper.name}: {paper.citation}\n{grid(head, rows)}")
-    last = (
-        "seconds of a processor: --quick / whole. Compute one: dbdeid reproduce PAPER ITEM"
-    )
+    last = "seconds of a processor: --quick / whole. Compute one: dbdeid reproduce PAPER ITEM"
     return "\n\n".join([*parts, last])
 
 

@@ -199,9 +199,7 @@ def _tuples(
     for place, (key, rows) in enumerate(zip(keys, hierarchies, strict=True)):
         column = names.get(_plain(key))
         if column is None:
-            raise DataError(
-                f"{name} has no column {key!r}", hint="see its hierarchies"
-            )
+            raise DataError(f"{name} has no column {key!r}", hint="see its hierarchies")
         leaves = {row[0]: code for code, row in enumerate(rows)}
         own = frame[column].astype(str).map(leaves)
         if own.isna().any():
