@@ -114,6 +114,7 @@ _TENNESSEE = (
 )
 _STATE = "the paper's sample of a state is not published: Tennessees of --data"
 _PEOPLE = ("population/tn_modelled_population.parquet", "population/adult_tn_modelled.parquet")
+_BENCHMARKS = "Adult; CUP, FARS, ATUS, IHIS and ACS where --data has your copy, else stand-ins"
 
 PAPERS = (
     Paper(
@@ -207,6 +208,62 @@ PAPERS = (
                 "not of the paper",
                 "as the search does it, and as a database would",
                 "xia2013.cost",
+            ),
+        ),
+    ),
+    Paper(
+        "prasser2016",
+        "Prasser, Kohlmayer & Kuhn: Efficient and effective pruning strategies for health data "
+        "de-identification. BMC Med Inform Decis Mak 16:49, 2016",
+        (
+            Item(
+                "table1",
+                "four ways to keep predictions",
+                "on other data",
+                _BENCHMARKS,
+                "prasser2016.stores",
+            ),
+            Item(
+                "table2",
+                "the searches: checks, predictions, seconds",
+                "on other data",
+                _BENCHMARKS,
+                "prasser2016.searches",
+            ),
+            Item(
+                "table3",
+                "best-first search with and without prediction",
+                "on other data",
+                _BENCHMARKS,
+                "prasser2016.prediction",
+            ),
+            Item(
+                "table4",
+                "the searches: what antichains hold",
+                "on other data",
+                _BENCHMARKS,
+                "prasser2016.searches",
+            ),
+            Item(
+                "table5",
+                "quality in the time of a heuristic",
+                "on other data",
+                _BENCHMARKS,
+                "prasser2016.heuristics",
+            ),
+            Item(
+                "figure5",
+                "explicit and implicit storage",
+                "on other data",
+                _BENCHMARKS,
+                "prasser2016.memory",
+            ),
+            Item(
+                "figure7",
+                "quality over time",
+                "on other data",
+                _BENCHMARKS,
+                "prasser2016.over_time",
             ),
         ),
     ),
