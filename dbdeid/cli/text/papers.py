@@ -38,7 +38,7 @@ def reproduced(done: Reproduced) -> str:
     if found.beside:
         rows = [[b.what, b.published, b.found] for b in found.beside]
         lines += ["", "published and found", grid(["measured", "published", "found"], rows)]
-        lines += [f"  {b.what}: {b.why}" for b in found.beside]
+        lines += [f"  why they differ: {why}" for why in dict.fromkeys(b.why for b in found.beside)]
     for table in found.tables:
         lines += ["", table.title, grid(table.head, table.cells)]
     lines += [f"  note: {note}" for note in found.notes]
