@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from survival import Table, Values, calibrated
 
 from dbdeid.data.records import Condensed, Floats, Ints, Recipe, Records
 from dbdeid.methods.attacks.membership import trial
@@ -16,6 +15,7 @@ from dbdeid.methods.microaggregation.groups import Groups, means, modes
 from dbdeid.methods.microaggregation.mdav import mdav
 from dbdeid.methods.microaggregation.mixed_points import points_of
 from dbdeid.methods.microaggregation.tfrp import tfrp
+from dbdeid.papers.recipient_tables import Table, Values, calibrated
 
 COUNTED_FROM = 50  # below it the product maps categories as the paper does
 BINS, FEW = 20, 21
@@ -55,6 +55,7 @@ def drawn(source: Table, recipe: Recipe, rng: Rng) -> Made:
 
 
 def bootstrap(source: Table, k: int, rng: Rng) -> Made:
+    """Records drawn anew with replacement, which is not private."""
     places = rng.integers(source.number, size=source.number)
     return Made([own[places] for own in source.values])
 
@@ -71,15 +72,18 @@ def masked(source: Table, groups: Groups) -> Made:
 
 
 def grouped(source: Table, way: Callable[..., Groups], k: int) -> Made:
+    """All columns masked by the groups of a microaggregation."""
     ones = np.ones(source.number, np.int64)
     return masked(source, way(points_of(source.records(strata=False).attributes, ones), k))
 
 
 def recipient(source: Table, k: int, rng: Rng) -> Made:
+    """The default of the product, without calibration."""
     return drawn(source, recipe_of("recipient", k), rng)
 
 
 def swapped(source: Table, k: int, rng: Rng) -> Made:
+    """The same, calibrated for the declared models."""
     made = recipient(source, k, rng)
     assert made.clusters is not None
     values, _ = calibrated(source, made.values, made.clusters, rng)
