@@ -1,4 +1,4 @@
-"""Yoo, Shin, Lee & Shim (2012) on Adult: what the paper claims, corrected, and what goes beyond it.
+"""Yoo, Shin & Lee (2012) on Adult: what the paper claims, corrected, and what goes beyond it.
 
 Occupation is sensitive, k = 3; losses in bits a record, of all records. The eight quasi-identifiers
 are the paper's, the seven those of ARX's file.
