@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import le
 from typing import Any
+from unittest import mock
 
 from dbdeid.lattice.lattice import Node
 from dbdeid.methods.full_domain.search import predictions
@@ -97,11 +98,8 @@ def recorded() -> Iterator[list[Step]]:
             steps.append((self.side, "add", node))
             return super().add(node)
 
-    predictions.Antichain = Recording  # type: ignore[misc]
-    try:
+    with mock.patch.object(predictions, "Antichain", Recording):
         yield steps
-    finally:
-        predictions.Antichain = Antichain  # type: ignore[misc]
 
 
 def replay(store: Callable[[Side], Any], steps: list[Step]) -> Row:
@@ -147,8 +145,5 @@ def kept() -> Iterator[list[Antichain]]:
             super().__init__(side)
             found.append(self)
 
-    predictions.Antichain = Kept  # type: ignore[misc]
-    try:
+    with mock.patch.object(predictions, "Antichain", Kept):
         yield found
-    finally:
-        predictions.Antichain = Antichain  # type: ignore[misc]

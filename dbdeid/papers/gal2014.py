@@ -203,8 +203,8 @@ def generalized(records: pd.DataFrame, search: str, timed: bool) -> list[Found]:
         file = Path(folder) / "generalized.json"
         file.write_text(json.dumps(spec), encoding="utf-8")
         released = run(file)
-        told = evaluate(file).to_dict()["models"]
-    levels = released.to_dict()["transformation"]
+        told: Any = evaluate(file).to_dict()["models"]
+    levels: Any = released.to_dict()["transformation"]
     chosen = ", ".join(f"{name} {level}" for name, level in levels.items())
     rows = []
     for model, compared in zip(("OLS", "logistic", "Cox"), told, strict=True):
@@ -329,7 +329,8 @@ def sizes(asked: Asked) -> Outcome:
         source = table(asked.data, name)
         for k in asked.of(SIZES, SIZES[2:4]):
             for way in DRAWN:
-                kept, told = [], []
+                kept: list[Any] = []
+                told = []
                 for made in many(source, way, k, asked.of(5, 1)):
                     for one in declared(source):
                         kept += changes(source, one, made.values)

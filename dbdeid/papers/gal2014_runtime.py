@@ -60,7 +60,7 @@ def lloyd(source: Records, k: int) -> float:
 
 def runtime(asked: Asked) -> Outcome:
     """Figures 5 to 8: seconds by records, phases, cluster size and columns; beside k-means."""
-    before = clusters.perf_counter
+    before = time.perf_counter
     clusters.perf_counter = time.process_time  # type: ignore[attr-defined]
     try:
         with threadpool_limits(1):

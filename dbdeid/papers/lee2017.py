@@ -114,7 +114,7 @@ class Figures:
         """The figures of a finished run."""
         return Figures(
             made.counterfeit_rows + made.suppressed_rows + made.relocated_rows,
-            made.loss,
+            made.loss or 0.0,
             made.metrics["reconstruction_error"],
             made.metrics["reconstruction_error.quasi_identifiers"],
             made.padding["risk"] if made.padding else None,

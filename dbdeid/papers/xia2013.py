@@ -28,7 +28,7 @@ from dbdeid.methods.policy.cells import POLICIES
 from dbdeid.methods.policy.search.frontier import Frontier, Log, Search, dominates, explore
 from dbdeid.methods.policy.search.greedy import greedy
 from dbdeid.methods.policy.search.merges import Walk
-from dbdeid.methods.policy.search.policies import Bits, Gauge
+from dbdeid.methods.policy.search.policies import Bits, Gauge, Ints
 from dbdeid.methods.policy.search.random_chain import random_chain
 from dbdeid.methods.policy.sql_policies import SqlGauge, upload_cells
 from dbdeid.papers import tennessee
@@ -374,7 +374,7 @@ def policies(asked: Asked) -> Outcome:
     return _outcome(asked, [line], tables)
 
 
-def _told(starts: Sequence[int], names: Sequence[str]) -> str:
+def _told(starts: Ints, names: Sequence[str]) -> str:
     """The intervals of a policy in a few words."""
     ends = [*starts[1:], len(names)]
     parts = [
@@ -409,7 +409,7 @@ def costs(session: Session, gauge: Gauge, many: int) -> list[Row]:
         "all merges, SQL": lambda bits: len(database.neighbours(bits)),
         "all merges, arrays": lambda bits: _merges(gauge, bits),
     }
-    rows = []
+    rows: list[Row] = []
     for density in (0.02, 0.1, 0.5, 0.9):
         drawn = [rng.random(space.length) < density for _ in range(many)]
         each = {name: f"{1000 * per(way, drawn):.2f}" for name, way in ways.items()}

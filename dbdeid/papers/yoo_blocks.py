@@ -124,7 +124,8 @@ class Way:
         rng = np.random.default_rng(seed)
         if self.algorithm == "first_value":
             return first_value(table, demands, rng.permutation(table.units.records))
-        assert method.loss not in ("balanced", "loss")
+        assert method.loss != "balanced"
+        assert method.loss != "loss"
         return cluster(
             taxonomy,
             demands,
@@ -138,7 +139,8 @@ class Way:
         """The blocks, with all records."""
         demands = table.demands(self.k, self.models)
         named = {"first_value": "conditional_entropy"}.get(self.algorithm, self.algorithm)
-        method = LocalRecoding(name="local_recoding", algorithm=named, **self.options)
+        options = {"name": "local_recoding", "algorithm": named, **self.options}
+        method = LocalRecoding.model_validate(options)
         start = time.process_time()
         found = self.found(table, demands, method, seed)
         between = time.process_time()
@@ -181,7 +183,8 @@ def first_value(table: Table, demands: Demands, seeds: NDArray[np.int64]) -> Blo
 
 def diverse(least: int, kind: str) -> LDiversity:
     """l-diversity of the occupations."""
-    return LDiversity(model="l_diversity", column=SENSITIVE, l=least, kind=kind)
+    options = {"model": "l_diversity", "column": SENSITIVE, "l": least, "kind": kind}
+    return LDiversity.model_validate(options)
 
 
 def close(most: float) -> TCloseness:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any
+from typing import Any, Literal
 
 from dbdeid.papers.common.outcome import Row
 from dbdeid.report.charts.charts import AXES, slim
 
-_SCHEME = "tableau20"
+_SCHEME: Literal["tableau20"] = "tableau20"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _axis(
         if log
         else (alt.Scale(zero=kind == "y" and not positive, nice=True))
     )
-    shown = {"values": list(ticks), "labelOverlap": True} if ticks else {}
+    shown: dict[str, Any] = {"values": list(ticks), "labelOverlap": True} if ticks else {}
     axis = alt.Axis(grid=not log, **shown)
     of = alt.X if kind == "x" else alt.Y
     return of(_escaped(field), type="quantitative", scale=scale, axis=axis, title=field)

@@ -94,7 +94,7 @@ class Outcome:
     tables: Sequence[Table]
     pictures: Sequence[Picture] = ()
     notes: Sequence[str] = ()
-    figures: JsonObject = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> JsonObject:
         """The outcome as JSON shows it: without pictures."""
@@ -109,7 +109,7 @@ class Outcome:
                 for table in self.tables
             ],
             "notes": [*self.notes],
-            "figures": self.figures,
+            "figures": dict(self.figures),
         }
 
 

@@ -211,7 +211,8 @@ def _tuples(
     found = pd.DataFrame(codes).groupby(list(codes), sort=True).size()
     columns = (found.index.get_level_values(i) for i in range(len(codes)))
     return Tuples(
-        tuple(np.asarray(column, np.uint32) for column in columns), found.to_numpy(np.int64)
+        tuple(np.asarray(column, np.uint32) for column in columns),
+        np.asarray(found, np.int64),
     )
 
 
