@@ -8,13 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdeid.bind.any_table import opened
+from dbdeid.data import hierarchy_file
+from dbdeid.data.hierarchy import from_rows
 from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, Counting
-from dbdeid.privacy.risk import disclosure, individual_risk, risk, special_uniques, uniqueness
+from dbdeid.privacy.risk import (
+    disclosure,
+    individual_risk,
+    risk,
+    similarity,
+    special_uniques,
+    uniqueness,
+)
 from dbdeid.privacy.risk.risk import Risk, SizeCount, SmallClass
 
 SETS = 20_000  # of quasi-identifiers that are looked at for special uniques
@@ -34,6 +43,7 @@ class RiskQuestion:
         weight: the column of survey weights, for individual risk.
         special_uniques: the largest set of quasi-identifiers to look for special uniques by.
         values: name the quasi-identifiers of the smallest classes.
+        similar: the file of a hierarchy of the sensitive column, for a similarity attack.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -44,6 +54,7 @@ class RiskQuestion:
     weight: str | None = None
     special_uniques: int | None = None
     values: bool = False
+    similar: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,7 @@ class Assessment:
     population: uniqueness.PopulationUniqueness | None
     individual: individual_risk.IndividualRisk | None
     special: special_uniques.SpecialUniques | None
+    similar: similarity.Similarity | None = None
 
     def to_dict(self) -> JsonObject:
         """The assessment as JSON shows it; of one sensitive column also at the top level."""
@@ -72,6 +84,7 @@ class Assessment:
             ("population_uniqueness", self.population),
             ("individual_risk", self.individual),
             ("special_uniques", self.special),
+            ("similarity", self.similar),
         ):
             if part is not None:
                 found[name] = part.to_dict()
@@ -119,7 +132,21 @@ def _measured(session: Session, staged: Relation, asked: RiskQuestion) -> Assess
         population,
         individual,
         special,
+        _similar(session, staged, asked),
     )
+
+
+def _similar(
+    session: Session, staged: Relation, asked: RiskQuestion
+) -> similarity.Similarity | None:
+    """What a similarity attack learns of the sensitive column; None where it was not asked for."""
+    if asked.similar is None:
+        return None
+    (name,) = asked.sensitive
+    rows = hierarchy_file.read(name, asked.similar)
+    means = from_rows(name, asked.similar.name, rows, declared=False)
+    qis = asked.quasi_identifiers
+    return similarity.measure(session, staged, qis, name, means, asked.counting)
 
 
 # -- what can be measured ------------------------------------------------------------------
@@ -145,6 +172,10 @@ def _require_possible(asked: RiskQuestion) -> None:
                 f"{option} needs classes that do not overlap, as those of wildcards do",
                 hint="leave it out, or take --null-policy own_category or exclude",
             )
+    if asked.similar is not None and len(asked.sensitive) != 1:
+        raise DataError(
+            "--similar is the hierarchy of one sensitive column", hint="name it: --sensitive COL"
+        )
     for option in ("--sampling-fraction", "--special-uniques", "--weight"):
         if single[option] and asked.counting.subject is not None:
             raise DataError(

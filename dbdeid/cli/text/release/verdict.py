@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dbdeid.prepare.fingerprints import SourceChange
     from dbdeid.privacy.risk.disclosure import Block, Disclosure
     from dbdeid.privacy.risk.individual_risk import IndividualRisk
+    from dbdeid.privacy.risk.similarity import Similarity
     from dbdeid.privacy.risk.special_uniques import SpecialUniques
     from dbdeid.privacy.risk.uniqueness import PopulationUniqueness
     from dbdeid.verify import Promise, Unique, Verification
@@ -235,6 +236,8 @@ def risk(found: Assessment, asked: RiskQuestion) -> str:
         ]
         parts.append(grid(("class size", *found.smallest[0].values), cells))
     parts += [_disclosure(told) for told in found.disclosures]
+    if found.similar is not None:
+        parts.append(_similarity(found.similar))
     if found.population is not None:
         parts.append(_population(found.population))
     if found.individual is not None:
@@ -278,6 +281,19 @@ def _number(value: float | None) -> str:
 
 def _block(block: Block) -> str:
     return f"{block.classes:,} classes, {block.records:,} records"
+
+
+def _similarity(found: Similarity) -> str:
+    """What is learned of the meanings of a sensitive column, by level of its hierarchy."""
+    rows = [
+        (
+            f"level {level.level}, {level.labels:,} labels",
+            f"{_block(level.similar)} of several values and one label",
+            f"greatest confidence {share(level.confidence)}",
+        )
+        for level in found.levels
+    ]
+    return f"values of {found.sensitive} that mean the same\n" + grid(("", "", ""), rows)
 
 
 _MODELS = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
