@@ -57,8 +57,18 @@ MEASURES = {
 }
 COLOURS = dict(
     zip(
-        (*DRAWN, "TFRP", "MDAV", "bootstrap", "improved, z"),
-        ("#e45756", "#f58518", "#4c78a8", "#54a24b", "#9d755d", "#b279a2", "#bab0ac", "#eeca3b"),
+        (*DRAWN, "TFRP", "MDAV", "MST", "bootstrap", "improved, z"),
+        (
+            "#e45756",
+            "#f58518",
+            "#4c78a8",
+            "#54a24b",
+            "#9d755d",
+            "#b279a2",
+            "#72b7b2",
+            "#bab0ac",
+            "#eeca3b",
+        ),
         strict=True,
     )
 )
@@ -270,7 +280,7 @@ def privacy(asked: Asked) -> Outcome:
     for name in asked.of(tables(asked.data), ["colon"]):
         source = table(asked.data, name)
         for k in asked.of((10, 50, K), (K,)):
-            for way in ("TFRP", "MDAV", *DRAWN):
+            for way in ("TFRP", "MDAV", "MST", *DRAWN):
                 told = [
                     conditional_privacy(source, made)
                     for made in many(source, way, k, asked.of(5, 1))

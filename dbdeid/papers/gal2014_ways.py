@@ -14,6 +14,7 @@ from dbdeid.methods.condensation.clusters import condense
 from dbdeid.methods.microaggregation.groups import Groups, means, modes
 from dbdeid.methods.microaggregation.mdav import mdav
 from dbdeid.methods.microaggregation.mixed_points import points_of
+from dbdeid.methods.microaggregation.mst import mst
 from dbdeid.methods.microaggregation.tfrp import tfrp
 from dbdeid.papers.recipient_tables import Table, Values, calibrated
 
@@ -95,13 +96,14 @@ WAYS: dict[str, Way] = {
     "bootstrap": bootstrap,
     "TFRP": lambda source, k, rng: grouped(source, tfrp, k),
     "MDAV": lambda source, k, rng: grouped(source, mdav, k),
+    "MST": lambda source, k, rng: grouped(source, mst, k),
     "original": lambda source, k, rng: drawn(source, recipe_of("original", k), rng),
     "improved, z": lambda source, k, rng: drawn(source, recipe_of("improved z", k), rng),
     "improved, rank": lambda source, k, rng: drawn(source, recipe_of("improved rank", k), rng),
     "recipient": recipient,
     "calibrated": swapped,
 }
-FIXED = ("TFRP", "MDAV")  # they draw nothing
+FIXED = ("TFRP", "MDAV", "MST")  # they draw nothing
 DRAWN = ("original", "improved, rank", "recipient", "calibrated")
 
 
