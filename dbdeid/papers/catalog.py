@@ -142,6 +142,7 @@ PAPERS = (
                 "on other data",
                 _REGISTRIES,
                 "gal2014.models",
+                seconds=(12, 0),
             ),
             Item(
                 "commercial",
@@ -149,6 +150,7 @@ PAPERS = (
                 "on other data",
                 f"the paper's commercial tool is not named; {_REGISTRIES}",
                 "gal2014.commercial",
+                seconds=(11, 0),
             ),
             Item(
                 "privacy",
@@ -156,6 +158,7 @@ PAPERS = (
                 "on other data",
                 _REGISTRIES,
                 "gal2014.privacy",
+                seconds=(3, 0),
             ),
             Item(
                 "sizes",
@@ -163,6 +166,7 @@ PAPERS = (
                 "on other data",
                 _REGISTRIES,
                 "gal2014.sizes",
+                seconds=(3, 0),
             ),
             Item(
                 "figures5to8",
@@ -171,6 +175,7 @@ PAPERS = (
                 f"another machine; {_REGISTRIES}",
                 "gal2014_runtime.runtime",
                 also=("figure5", "figure6", "figure7", "figure8"),
+                seconds=(7, 0),
             ),
         ),
     ),
@@ -185,6 +190,7 @@ PAPERS = (
                 "reproduced",
                 _SEVEN,
                 "lee2017.against_k",
+                seconds=(20, 0),
             ),
             Item(
                 "against_h",
@@ -192,6 +198,15 @@ PAPERS = (
                 "reproduced",
                 _SEVEN,
                 "lee2017.against_h",
+                seconds=(17, 0),
+            ),
+            Item(
+                "least_error",
+                "the ceiling h of least reconstruction error over all transformations",
+                "reproduced",
+                _SEVEN,
+                "lee2017.least_error",
+                seconds=(9, 0),
             ),
             Item(
                 "per_attribute",
@@ -199,6 +214,7 @@ PAPERS = (
                 "reproduced",
                 _SEVEN,
                 "lee2017_queries.per_attribute",
+                seconds=(7, 0),
             ),
             Item(
                 "per_number",
@@ -206,6 +222,7 @@ PAPERS = (
                 "reproduced",
                 _SEVEN,
                 "lee2017_queries.per_number",
+                seconds=(9, 0),
             ),
             Item(
                 "hospital",
@@ -214,6 +231,7 @@ PAPERS = (
                 "the paper's sample of Korean inpatients is not public; Diabetes 130 of --data",
                 "lee2017_queries.hospital_queries",
                 files=("ehr/diabetes130.parquet",),
+                seconds=(19, 0),
             ),
             Item(
                 "figure11",
@@ -227,6 +245,7 @@ PAPERS = (
                 "not of the paper",
                 "the same bytes of release and catalog",
                 "lee2017.repeated",
+                seconds=(5, 0),
             ),
         ),
     ),
@@ -241,6 +260,7 @@ PAPERS = (
                 "on other data",
                 _BENCHMARKS,
                 "prasser2016.stores",
+                seconds=(5, 0),
             ),
             Item(
                 "table2",
@@ -248,6 +268,7 @@ PAPERS = (
                 "on other data",
                 _BENCHMARKS,
                 "prasser2016.searches",
+                seconds=(5, 0),
             ),
             Item(
                 "table3",
@@ -255,6 +276,7 @@ PAPERS = (
                 "on other data",
                 _BENCHMARKS,
                 "prasser2016.prediction",
+                seconds=(1, 0),
             ),
             Item(
                 "table4",
@@ -262,6 +284,7 @@ PAPERS = (
                 "on other data",
                 _BENCHMARKS,
                 "prasser2016.searches",
+                seconds=(5, 0),
             ),
             Item(
                 "table5",
@@ -269,6 +292,7 @@ PAPERS = (
                 "on other data",
                 _BENCHMARKS,
                 "prasser2016.heuristics",
+                seconds=(1, 0),
             ),
             Item(
                 "figure5",
@@ -276,6 +300,7 @@ PAPERS = (
                 "on other data",
                 _BENCHMARKS,
                 "prasser2016.memory",
+                seconds=(1, 0),
             ),
             Item(
                 "figure7",
@@ -283,6 +308,7 @@ PAPERS = (
                 "on other data",
                 _BENCHMARKS,
                 "prasser2016.over_time",
+                seconds=(1, 0),
             ),
         ),
     ),
@@ -297,6 +323,7 @@ PAPERS = (
                 "on other data",
                 _TENNESSEE,
                 "xia2013.area",
+                seconds=(3, 0),
             ),
             Item(
                 "figure6",
@@ -304,6 +331,7 @@ PAPERS = (
                 "on other data",
                 _TENNESSEE,
                 "xia2013.improvement",
+                seconds=(2, 88),
             ),
             Item(
                 "figure7",
@@ -311,6 +339,7 @@ PAPERS = (
                 "on other data",
                 _TENNESSEE,
                 "xia2013.frontiers",
+                seconds=(2, 0),
             ),
             Item(
                 "figure8a",
@@ -319,6 +348,7 @@ PAPERS = (
                 _STATE,
                 "xia2013.safe_harbor",
                 files=_PEOPLE,
+                seconds=(12, 0),
             ),
             Item(
                 "figure8b",
@@ -327,6 +357,7 @@ PAPERS = (
                 _STATE,
                 "xia2013.bisection",
                 files=_PEOPLE,
+                seconds=(15, 0),
             ),
             Item(
                 "figure9",
@@ -335,6 +366,7 @@ PAPERS = (
                 _STATE,
                 "xia2013.policies",
                 files=_PEOPLE,
+                seconds=(4, 13),
             ),
             Item(
                 "cost",
@@ -342,6 +374,7 @@ PAPERS = (
                 "not of the paper",
                 "as the search does it, and as a database would",
                 "xia2013.cost",
+                seconds=(1, 0),
             ),
         ),
     ),
@@ -356,6 +389,7 @@ PAPERS = (
                 "reproduced",
                 _ADULT_SAMPLES,
                 "yoo2012.loss",
+                seconds=(6, 0),
             ),
             Item(
                 "figure5",
@@ -363,6 +397,7 @@ PAPERS = (
                 "reproduced",
                 _ADULT_SAMPLES,
                 "yoo2012.diversity",
+                seconds=(6, 0),
             ),
             Item(
                 "figure6",
@@ -370,6 +405,7 @@ PAPERS = (
                 "reproduced",
                 f"{_ADULT_SAMPLES}; another machine",
                 "yoo2012.seconds",
+                seconds=(6, 0),
             ),
             Item(
                 "mondrian",
@@ -377,6 +413,7 @@ PAPERS = (
                 "not of the paper",
                 "its blocks beside those of a common method",
                 "yoo2012.mondrian",
+                seconds=(25, 0),
             ),
         ),
     ),
