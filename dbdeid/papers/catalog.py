@@ -357,7 +357,7 @@ PAPERS = (
                 _STATE,
                 "xia2013.bisection",
                 files=_PEOPLE,
-                seconds=(15, 0),
+                seconds=(15, 189),
             ),
             Item(
                 "figure9",
