@@ -38,6 +38,10 @@ def risk(
             metavar="CSV", help="Hierarchy of the sensitive column: values that mean the same."
         ),
     ] = None,
+    items: Annotated[
+        str | None, typer.Option(metavar="COL", help="Lists, some items of which are known, too.")
+    ] = None,
+    known: Annotated[int, typer.Option(min=1, metavar="M", help="So many of the items.")] = 2,
     options: Options,
 ) -> None:
     """Measure the risk of any table or file: of re-identification, and of what is learned.
@@ -47,6 +51,8 @@ def risk(
     dbdeid risk hospital.duckdb visits --qi age,zip --subject patient_nbr
 
     dbdeid risk hospital.duckdb visits --qi age,zip --sensitive diagnosis --similar icd.csv
+
+    dbdeid risk visits.parquet --qi age,sex --k 5 --items codes --known 2
 
     dbdeid risk survey.csv --qi age,zip --sampling-fraction 0.01 --weight w --special-uniques 3
     """
@@ -63,6 +69,8 @@ def risk(
         special_uniques,
         options.show_values,
         similar,
+        items,
+        known,
     )
     found = assess(source, table, asked, options.settings)
     show(options, found.to_dict(), texts().risk(found, asked))

@@ -19,6 +19,7 @@ from dbdeid.privacy import ROWS, Counting
 from dbdeid.privacy.risk import (
     disclosure,
     individual_risk,
+    item_sets,
     risk,
     similarity,
     special_uniques,
@@ -44,6 +45,8 @@ class RiskQuestion:
         special_uniques: the largest set of quasi-identifiers to look for special uniques by.
         values: name the quasi-identifiers of the smallest classes.
         similar: the file of a hierarchy of the sensitive column, for a similarity attack.
+        items: a column of lists, some of whose items the attacker knows.
+        known: how many of them at most.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -55,6 +58,8 @@ class RiskQuestion:
     special_uniques: int | None = None
     values: bool = False
     similar: Path | None = None
+    items: str | None = None
+    known: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,7 @@ class Assessment:
     individual: individual_risk.IndividualRisk | None
     special: special_uniques.SpecialUniques | None
     similar: similarity.Similarity | None = None
+    items: item_sets.ItemRisk | None = None
 
     def to_dict(self) -> JsonObject:
         """The assessment as JSON shows it; of one sensitive column also at the top level."""
@@ -85,6 +91,7 @@ class Assessment:
             ("individual_risk", self.individual),
             ("special_uniques", self.special),
             ("similarity", self.similar),
+            ("items", self.items),
         ):
             if part is not None:
                 found[name] = part.to_dict()
@@ -124,8 +131,9 @@ def _measured(session: Session, staged: Relation, asked: RiskQuestion) -> Assess
         disclosure.measure(session, staged, qis, name, counting, ordered=_is_number(staged, name))
         for name in asked.sensitive
     )
+    whole = risk.measure(session, staged, qis, asked.k, counting)
     return Assessment(
-        risk.measure(session, staged, qis, asked.k, counting),
+        whole,
         sizes,
         risk.smallest(session, staged, qis, counting) if asked.values else (),
         disclosures,
@@ -133,6 +141,11 @@ def _measured(session: Session, staged: Relation, asked: RiskQuestion) -> Assess
         individual,
         special,
         _similar(session, staged, asked),
+        None
+        if asked.items is None
+        else item_sets.measure(
+            session, staged, qis, asked.items, asked.known, k=asked.k, smallest_class=whole.k or 0
+        ),
     )
 
 
@@ -172,6 +185,11 @@ def _require_possible(asked: RiskQuestion) -> None:
                 f"{option} needs classes that do not overlap, as those of wildcards do",
                 hint="leave it out, or take --null-policy own_category or exclude",
             )
+    if asked.items is not None and asked.counting != ROWS:
+        raise DataError(
+            "--items takes every record for a person, and NULL for a value of its own",
+            hint="leave it out, or --subject and --null-policy",
+        )
     if asked.similar is not None and len(asked.sensitive) != 1:
         raise DataError(
             "--similar is the hierarchy of one sensitive column", hint="name it: --sensitive COL"
@@ -195,7 +213,7 @@ def _require_possible(asked: RiskQuestion) -> None:
 
 def _bound(asked: RiskQuestion, table: Relation, *, named: bool) -> RiskQuestion:
     """The question with every column spelled as in the table."""
-    counting, weight = asked.counting, asked.weight
+    counting, weight, items = asked.counting, asked.weight, asked.items
     qis = _found(table, asked.quasi_identifiers, named)
     sensitive = _found(table, asked.sensitive, named)
     if counting.subject is not None:
@@ -206,8 +224,11 @@ def _bound(asked: RiskQuestion, table: Relation, *, named: bool) -> RiskQuestion
             raise DataError(
                 f"weight {weight!r} is no number", hint="--weight is a column of survey weights"
             )
+    if items is not None:
+        items = _found(table, [items], named)[0]
     roles = [("quasi-identifier", qis), ("sensitive column", sensitive)]
     roles.append(("weight", [weight] if weight is not None else []))
+    roles.append(("items", [items] if items is not None else []))
     if sensitive and counting.subject is not None:
         roles.append(("subject", [counting.subject]))
     taken: dict[str, str] = {}
@@ -225,6 +246,7 @@ def _bound(asked: RiskQuestion, table: Relation, *, named: bool) -> RiskQuestion
         sensitive=tuple(sensitive),
         weight=weight,
         counting=counting,
+        items=items,
     )
 
 

@@ -251,7 +251,7 @@ def least_error(asked: Asked) -> Outcome:
                     "RCE of quasi-identifiers": f"{found.of_keys:.3f}",
                 }
             )
-    heights = [row["h"] for row in rows]
+    heights = [str(row["h"]) for row in rows]
     line = Beside(
         "the ceiling h of least reconstruction error",
         "not at hand",
