@@ -41,6 +41,13 @@ class Item:
     files: Sequence[str] = ()
     also: Sequence[str] = ()
 
+    @property
+    def label(self) -> str:
+        """The name as people read it: `Figure 5`, `Figures 5 to 8`, `Against k`."""
+        numbered = re.fullmatch(r"(table|figures?)(\d\w*)", self.name)
+        words = f"{numbered[1]} {numbered[2]}" if numbered else self.name.replace("_", " ")
+        return re.sub(r"(?<=\d)to(?=\d)", " to ", words).capitalize()
+
     def to_dict(self) -> JsonObject:
         """The item as JSON shows it."""
         quick, whole = self.seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
@@ -24,6 +24,7 @@ class Reproduced:
         item: that was computed.
         outcome: what was found.
         quick: whether it was smaller than the paper's.
+        data: whether tables of the user were taken.
         seconds: of a processor.
         page: where it was written; None: nowhere.
     """
@@ -32,6 +33,7 @@ class Reproduced:
     item: Item
     outcome: Outcome
     quick: bool
+    data: bool
     seconds: float
     page: Path | None = None
 
@@ -41,7 +43,9 @@ class Reproduced:
             "paper": self.paper.name,
             "citation": self.paper.citation,
             **self.item.to_dict(),
+            "label": self.item.label,
             "quick": self.quick,
+            "with_data": self.data,
             "cpu_seconds": round(self.seconds, 2),
             **self.outcome.to_dict(),
             "page": None if self.page is None else str(self.page),
@@ -81,10 +85,11 @@ def reproduce(
         asked.data.file(file)
     start = time.process_time()
     outcome = _function(item)(asked)
-    found = Reproduced(of, item, outcome, quick, time.process_time() - start)
+    taken = time.process_time() - start
+    found = Reproduced(of, item, outcome, quick, data is not None, taken)
     if output is None:
         return found
-    return Reproduced(of, item, outcome, quick, found.seconds, _write(found, output))
+    return replace(found, page=_write(found, output))
 
 
 def _function(item: Item) -> Callable[[Asked], Outcome]:

@@ -216,7 +216,7 @@ def improvement(asked: Asked) -> Outcome:
     )
     title = "share of policies that are new, by what their sublattice promises (sublattices)"
     chart = scatter(drawn, "H", "share that is new", Look("state"))
-    words = "h of each sublattice against the share of its policies that are new"
+    words = "H of each sublattice against the share of its policies that are new"
     return _outcome(
         asked, [line], [Table(title, rows)], Picture("xia2013_improvement", words, chart)
     )

@@ -62,6 +62,14 @@ def test_a_figure_is_found_as_people_write_it(written: str) -> None:
     assert paper("gal2014").item(written).name == "figures5to8"
 
 
+def test_names_are_read_as_words() -> None:
+    labels = {item.name: item.label for _, item in items()}
+    assert labels["figure8a"] == "Figure 8a"
+    assert labels["figures5to8"] == "Figures 5 to 8"
+    assert labels["table1"] == "Table 1"
+    assert labels["against_k"] == "Against k"
+
+
 def test_the_list_has_every_item_and_so_has_its_page() -> None:
     told = json.loads(called("--json"))
     assert [(p["name"], i["name"]) for p in told for i in p["items"]] == [

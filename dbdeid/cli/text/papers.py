@@ -31,7 +31,7 @@ def reproduced(done: Reproduced) -> str:
     """An item that was computed."""
     found, item = done.outcome, done.item
     lines = [
-        f"{done.paper.name} {item.name}: {item.title}",
+        f"{done.paper.name}, {item.label}: {item.title}",
         f"  {item.status}: {item.why}",
         f"  computed on {found.data}" + ("; --quick" if done.quick else ""),
     ]
