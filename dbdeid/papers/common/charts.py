@@ -48,6 +48,8 @@ def lines(rows: Sequence[Row], x: str, y: str, colour: str, look: Look) -> Any:
         "y": _axis("y", y, [row[y] for row in rows], look.log_y),
         "color": _colour(colour, rows, look),
     }
+    if look.row:  # whose panels say what is drawn
+        axes["y"] = axes["y"].title(None)
     way = "step-after" if look.steps else "linear"
     drawn = _chart(rows).mark_line(point=not look.steps, interpolate=way).encode(**axes)
     return _paneled(drawn, rows, look)
