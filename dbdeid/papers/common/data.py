@@ -45,7 +45,7 @@ WANTED = {
 }
 _TENNESSEE = (
     "people and records of {} Tennessee by age, race, sex and ZIP code",
-    "made from census tables: docs/xia2013.md says how; without them Adult alone is taken",
+    "made from tables of the census; docs/xia2013.md names their columns",
 )
 for _which in ("synthetic", "modelled"):
     for _file in ("tn_{}_population", "adult_tn_{}"):
