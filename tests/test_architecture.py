@@ -90,8 +90,22 @@ ROOMS: dict[str, set[str]] = {
         *("commands", "release", "external", "evaluation", "workspace", "prepare", "bind"),
         *("spec", "report", "record", "privacy", "data", "engine", "version"),
     },
+    "papers": {
+        *(
+            "commands",
+            "release",
+            "evaluation",
+            "publish",
+            "workspace",
+            "bind",
+            "prepare",
+            "methods",
+        ),
+        *("spec", "query", "report", "utility", "privacy", "lattice", "data", "engine"),
+    },
     "cli": {
         *(
+            "papers",
             "project",
             "ui",
             "serve",

@@ -7,10 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from dbdeid.cli import dbt, project, releases, roles, sign, sql, ui
+from dbdeid.cli import dbt, papers, project, releases, risk, roles, sign, sql, ui
 from dbdeid.cli.command import (
     Every,
+    Nulls,
     Options,
+    Subject,
+    Table,
     Trial,
     command,
     following,
@@ -41,14 +44,6 @@ app.add_typer(releases.releases_app, name="releases")
 
 # -- commands ------------------------------------------------------------------------------------
 
-Subject = Annotated[
-    str | None, typer.Option(metavar="COL", help="Count people by this column, not rows.")
-]
-Nulls = Annotated[
-    Literal["own_category", "wildcard", "exclude"],
-    typer.Option("--null-policy", help="What a NULL matches: other NULLs, everything, nothing."),
-]
-Table = Annotated[str | None, typer.Argument(metavar="TABLE", help="The table in a database.")]
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="A release specification.")]
 
 
@@ -362,54 +357,7 @@ def workload(
     show(options, made.to_dict(), texts().drawn(made))
 
 
-@command(app, foreign="source")
-def risk(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, folder or database.")],
-    table: Table = None,
-    *,
-    qi: Annotated[list[str], names("Quasi-identifiers")],
-    sensitive: Annotated[list[str] | None, names("Columns not to be learned")] = None,
-    k: Annotated[int, typer.Option(min=1, help="Classes below this are at risk.")] = 5,
-    subject: Subject = None,
-    null_policy: Nulls = "own_category",
-    sampling_fraction: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Share of a population: how much of it is unique."),
-    ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COL", help="Survey weights: individual risks.")
-    ] = None,
-    special_uniques: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="SIZE", help="Records that SIZE quasi-identifiers or fewer single out."
-        ),
-    ] = None,
-    options: Options,
-) -> None:
-    """Measure re-identification and disclosure risk.
-
-    dbdeid risk hospital.duckdb visits --qi age,zip --k 5 --sensitive diagnosis
-
-    dbdeid risk hospital.duckdb visits --qi age,zip --subject patient_nbr
-
-    dbdeid risk survey.csv --qi age,zip --sampling-fraction 0.01 --weight w --special-uniques 3
-    """
-    from dbdeid.commands.risk import RiskQuestion, assess
-    from dbdeid.privacy import Counting
-
-    asked = RiskQuestion(
-        tuple(qi),
-        k,
-        Counting(null_policy, subject),
-        tuple(sensitive or ()),
-        sampling_fraction,
-        weight,
-        special_uniques,
-        options.show_values,
-    )
-    found = assess(source, table, asked, options.settings)
-    show(options, found.to_dict(), texts().risk(found, asked))
+command(app, foreign="source")(risk.risk)
 
 
 @command(app)
@@ -478,6 +426,7 @@ def report(
 
 command(app)(project.docs)
 command(app)(sql.sql)
+command(app)(papers.reproduce)
 
 
 def main() -> None:

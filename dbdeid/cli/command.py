@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 import typer.core
@@ -57,6 +57,14 @@ class Options:
 T = TypeVar("T")
 Trial = Annotated[bool, typer.Option("--trial", help="Use the trial, not the published release.")]
 Every = Annotated[bool, typer.Option("--all", help="All metrics, not the first five.")]
+Subject = Annotated[
+    str | None, typer.Option(metavar="COL", help="Count people by this column, not rows.")
+]
+Nulls = Annotated[
+    Literal["own_category", "wildcard", "exclude"],
+    typer.Option("--null-policy", help="What a NULL matches: other NULLs, everything, nothing."),
+]
+Table = Annotated[str | None, typer.Argument(metavar="TABLE", help="The table in a database.")]
 INTERRUPTED = 130
 
 

@@ -21,6 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Hand out": ("export", "sign", "releases", "list"),
     "Projects and dbt": ("test", "docs", "dbt"),
     "SQL": ("sql", "macros"),
+    "Papers": ("reproduce",),
 }
 
 # What words that make no command end in: of click, of which some versions of typer have a copy.

@@ -8,13 +8,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdeid.bind.any_table import opened
+from dbdeid.data import hierarchy_file
+from dbdeid.data.hierarchy import from_rows
 from dbdeid.data.json import JsonObject, plain
 from dbdeid.engine.relation import NUMBERS, Relation
 from dbdeid.engine.session import Session, Settings
 from dbdeid.engine.sqltext import step
 from dbdeid.errors import DataError, did_you_mean
 from dbdeid.privacy import ROWS, Counting
-from dbdeid.privacy.risk import disclosure, individual_risk, risk, special_uniques, uniqueness
+from dbdeid.privacy.risk import (
+    disclosure,
+    individual_risk,
+    item_sets,
+    risk,
+    similarity,
+    special_uniques,
+    uniqueness,
+)
 from dbdeid.privacy.risk.risk import Risk, SizeCount, SmallClass
 
 SETS = 20_000  # of quasi-identifiers that are looked at for special uniques
@@ -34,6 +44,9 @@ class RiskQuestion:
         weight: the column of survey weights, for individual risk.
         special_uniques: the largest set of quasi-identifiers to look for special uniques by.
         values: name the quasi-identifiers of the smallest classes.
+        similar: the file of a hierarchy of the sensitive column, for a similarity attack.
+        items: a column of lists, some of whose items the attacker knows.
+        known: how many of them at most.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -44,6 +57,9 @@ class RiskQuestion:
     weight: str | None = None
     special_uniques: int | None = None
     values: bool = False
+    similar: Path | None = None
+    items: str | None = None
+    known: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +73,8 @@ class Assessment:
     population: uniqueness.PopulationUniqueness | None
     individual: individual_risk.IndividualRisk | None
     special: special_uniques.SpecialUniques | None
+    similar: similarity.Similarity | None = None
+    items: item_sets.ItemRisk | None = None
 
     def to_dict(self) -> JsonObject:
         """The assessment as JSON shows it; of one sensitive column also at the top level."""
@@ -72,6 +90,8 @@ class Assessment:
             ("population_uniqueness", self.population),
             ("individual_risk", self.individual),
             ("special_uniques", self.special),
+            ("similarity", self.similar),
+            ("items", self.items),
         ):
             if part is not None:
                 found[name] = part.to_dict()
@@ -111,15 +131,35 @@ def _measured(session: Session, staged: Relation, asked: RiskQuestion) -> Assess
         disclosure.measure(session, staged, qis, name, counting, ordered=_is_number(staged, name))
         for name in asked.sensitive
     )
+    whole = risk.measure(session, staged, qis, asked.k, counting)
     return Assessment(
-        risk.measure(session, staged, qis, asked.k, counting),
+        whole,
         sizes,
         risk.smallest(session, staged, qis, counting) if asked.values else (),
         disclosures,
         population,
         individual,
         special,
+        _similar(session, staged, asked),
+        None
+        if asked.items is None
+        else item_sets.measure(
+            session, staged, qis, asked.items, asked.known, k=asked.k, smallest_class=whole.k or 0
+        ),
     )
+
+
+def _similar(
+    session: Session, staged: Relation, asked: RiskQuestion
+) -> similarity.Similarity | None:
+    """What a similarity attack learns of the sensitive column; None where it was not asked for."""
+    if asked.similar is None:
+        return None
+    (name,) = asked.sensitive
+    rows = hierarchy_file.read(name, asked.similar)
+    means = from_rows(name, asked.similar.name, rows, declared=False)
+    qis = asked.quasi_identifiers
+    return similarity.measure(session, staged, qis, name, means, asked.counting)
 
 
 # -- what can be measured ------------------------------------------------------------------
@@ -145,6 +185,15 @@ def _require_possible(asked: RiskQuestion) -> None:
                 f"{option} needs classes that do not overlap, as those of wildcards do",
                 hint="leave it out, or take --null-policy own_category or exclude",
             )
+    if asked.items is not None and asked.counting != ROWS:
+        raise DataError(
+            "--items takes every record for a person, and NULL for a value of its own",
+            hint="leave it out, or --subject and --null-policy",
+        )
+    if asked.similar is not None and len(asked.sensitive) != 1:
+        raise DataError(
+            "--similar is the hierarchy of one sensitive column", hint="name it: --sensitive COL"
+        )
     for option in ("--sampling-fraction", "--special-uniques", "--weight"):
         if single[option] and asked.counting.subject is not None:
             raise DataError(
@@ -164,7 +213,7 @@ def _require_possible(asked: RiskQuestion) -> None:
 
 def _bound(asked: RiskQuestion, table: Relation, *, named: bool) -> RiskQuestion:
     """The question with every column spelled as in the table."""
-    counting, weight = asked.counting, asked.weight
+    counting, weight, items = asked.counting, asked.weight, asked.items
     qis = _found(table, asked.quasi_identifiers, named)
     sensitive = _found(table, asked.sensitive, named)
     if counting.subject is not None:
@@ -175,8 +224,11 @@ def _bound(asked: RiskQuestion, table: Relation, *, named: bool) -> RiskQuestion
             raise DataError(
                 f"weight {weight!r} is no number", hint="--weight is a column of survey weights"
             )
+    if items is not None:
+        items = _found(table, [items], named)[0]
     roles = [("quasi-identifier", qis), ("sensitive column", sensitive)]
     roles.append(("weight", [weight] if weight is not None else []))
+    roles.append(("items", [items] if items is not None else []))
     if sensitive and counting.subject is not None:
         roles.append(("subject", [counting.subject]))
     taken: dict[str, str] = {}
@@ -194,6 +246,7 @@ def _bound(asked: RiskQuestion, table: Relation, *, named: bool) -> RiskQuestion
         sensitive=tuple(sensitive),
         weight=weight,
         counting=counting,
+        items=items,
     )
 
 

@@ -18,13 +18,13 @@ from statistics import mean, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import hospital
 from answers_pictures import counts, curves, stays
 from answers_ways import SHARED, SUPPRESSED, WAYS, Release, adult, encounters, releases
 from shown import save, show
 
 import dbdeid
 from dbdeid.commands.queries.workload import Drawing, write
+from dbdeid.papers import hospital
 from dbdeid.utility.query_error import QueryError
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs/pictures/answers"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import hospital
 import pandas as pd
 from answers_ways import WAYS
+
+from dbdeid.papers import hospital
 
 # Okabe & Ito, apart for the colour-blind as well.
 SEXES = {"Female": "#d55e00", "Male": "#0072b2"}

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import hospital
-
 import dbdeid
 from dbdeid.bind.read import read
 from dbdeid.commands.verify_evaluate_export import existing
 from dbdeid.evaluation.evaluate import evaluate_workload
+from dbdeid.papers import hospital
 from dbdeid.utility.query_error import Workload
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -36,9 +36,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).parent))
 from models import CASES as VALUED
 from models import problem, ruled
-from realdata import FILES, load
+from realdata import load
 from search import CASES, SHARED
 
+from dbdeid.papers.common.tables import named
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import MODELS
 
@@ -66,7 +67,8 @@ def inputs(file: str, qis: Sequence[str], folder: Path, more: Sequence[str] = ()
         folder: where the data go.
         more: columns without a hierarchy.
     """
-    name, family, first = FILES[file]
+    table = named(file)
+    name, family, first = (*table.files, "adult_arx.parquet")[0], table.family, table.first
     data = folder / f"{file}_{len(qis)}.csv"
     source = duckdb.read_parquet(str(SHARED / "data" / name))
     spelled = {column.lower().replace("_", "-"): column for column in source.columns}

@@ -13,10 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from lee2017 import TABLES, H, spec_of
 from shown import show
 
 import dbdeid
+from dbdeid.papers.common.data import Data
+from dbdeid.papers.lee2017 import TABLES, H, spec_of, what_of
 
 
 def exposed(table: str, k: int, folder: Path) -> list[dict[str, Any]]:
@@ -25,7 +26,7 @@ def exposed(table: str, k: int, folder: Path) -> list[dict[str, Any]]:
     for other, more, seed in (("another seed", k, 2), ("k + 1", k + 1, 1)):
         target = str(folder / f"{table}{k}{seed}.duckdb")
         for size, draw in ((k, 1), (more, seed)):
-            spec = spec_of(TABLES[table].spec, "pool, fewest counterfeits", size, H)
+            spec = spec_of(what_of(Data(), table, folder), "pool, fewest counterfeits", size, H)
             made = dbdeid.run(spec | {"target": target, "seed": draw})
         beside = made.rerelease[-1]
         found.append(

@@ -17,19 +17,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from shown import show
-from survival import SHARED, TABLES, table
 
 from dbdeid.data.records import Attribute, Recipe, Records
 from dbdeid.methods.attacks.membership import trial
 from dbdeid.methods.attacks.shadow_releases import shadowed
 from dbdeid.methods.condensation.clusters import condense
+from dbdeid.papers.common.data import Data
+from dbdeid.papers.recipient_tables import TABLES, table
 
+SHARED = Path(__file__).resolve().parents[3] / "shared"
 SIZES = (50, 100, 200, 500)
 
 
 def rotterdam() -> Records:
     """Patients of breast cancer: every column but their number, the event apart."""
-    rows = pd.read_parquet(Path(SHARED) / "data/survival/r_survival_rotterdam.parquet")
+    rows = pd.read_parquet(SHARED / "data/survival/r_survival_rotterdam.parquet")
     rows = rows.drop(columns="pid")
     strata, response = rows.pop("death").to_numpy(np.int64), rows.columns.get_loc("dtime")
     assert isinstance(response, int)
@@ -82,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     seeds = parser.parse_args().seeds
-    tables = {name: table(name).records(strata=True) for name in TABLES}
+    tables = {name: table(Data(SHARED / "data"), name).records(strata=True) for name in TABLES}
     tables["Rotterdam"] = rotterdam()
     rows = [attacked(n, records, k, seeds) for n, records in tables.items() for k in SIZES]
     show(f"membership, means of {seeds} seeds", [row for row in rows if row])

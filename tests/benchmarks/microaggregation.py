@@ -21,6 +21,7 @@ from dbdeid.data.records import Attribute
 from dbdeid.methods.microaggregation.groups import Groups, means
 from dbdeid.methods.microaggregation.mdav import mdav
 from dbdeid.methods.microaggregation.mixed_points import Points, points_of
+from dbdeid.methods.microaggregation.mst import mst
 from dbdeid.methods.microaggregation.tfrp import grouped, tfrp
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -30,6 +31,7 @@ ALGORITHMS: dict[str, Callable[[Points, int], Groups]] = {
     "mdav": mdav,
     "tfrp, first phase": grouped,
     "tfrp": tfrp,
+    "mst": mst,
 }
 # Domingo-Ferrer & Mateo-Sanz 2002 as later papers cite it; Chang, Li & Huang 2007.
 REPORTED = {

@@ -13,14 +13,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from lee2017 import TABLES, H, spec_of
 from shown import show
 
 import dbdeid
+from dbdeid.papers.common.data import Data
+from dbdeid.papers.lee2017 import TABLES, H, spec_of, what_of
 
 
 def attacked(table: str, k: int, folder: Path) -> dict[str, Any]:
-    spec = spec_of(TABLES[table].spec, "pool, fewest counterfeits", k, H)
+    spec = spec_of(what_of(Data(), table, folder), "pool, fewest counterfeits", k, H)
     made = dbdeid.run(spec | {"target": str(folder / f"{k}.duckdb"), "seed": 1})
     assert made.padding is not None
     found = made.padding["learned"]

@@ -20,6 +20,8 @@ import tiers
 from attack import Attack, attack
 
 import dbdeid
+from dbdeid.papers.common.data import Data
+from dbdeid.papers.lee2017 import what_of
 from dbdeid.release.result import RunResult
 
 QUASI_IDENTIFIERS = (
@@ -76,7 +78,7 @@ Make = Callable[..., Made]
 
 
 @pytest.fixture(scope="module")
-def make(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """Each release of Adult once."""
     done: dict[str, Made] = {}
     folder = tmp_path_factory.mktemp("lee")
@@ -89,25 +91,16 @@ def make(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
         if key not in done:
             place = folder / str(len(done))
             place.mkdir()
-            done[key] = run(shared / "data", folder, place, k, seed, method)
+            done[key] = run(folder, place, k, seed, method)
         return done[key]
 
     return made
 
 
-def run(data: Path, folder: Path, place: Path, k: int, seed: int, method: dict[str, Any]) -> Made:
-    hierarchy = str(data / "hierarchies/adult/adult_hierarchy_{}.csv")
-    columns: dict[str, Any] = {
-        name: {"role": "quasi_identifier", "hierarchy": hierarchy.format(name.replace("_", "-"))}
-        for name in QUASI_IDENTIFIERS
-    }
-    columns["occupation"] = {"role": "sensitive", "accept": "homogeneity"}
-    columns["salary_class"] = "drop"
-    spec = {
+def run(folder: Path, place: Path, k: int, seed: int, method: dict[str, Any]) -> Made:
+    spec = what_of(Data(), "30,162 rows", folder) | {
         "release": "adult",
         "target": f"{place.name}/adult.duckdb",
-        "source": {"sql": f"SELECT * FROM '{data}/adult_arx.parquet'", "name": "adult"},
-        "columns": columns,
         "privacy": [{"model": "k_anonymity", "k": k}],
         "method": method,
         "evaluate": {"metrics": ["reconstruction_error"]},

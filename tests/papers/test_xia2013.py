@@ -12,15 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tennessee
 import tiers
-from sublattices import share_of_new, under
 
 from dbdeid.methods.policy.baselines.nonoverlap import Pruned
 from dbdeid.methods.policy.baselines.sublattice import SublatticeSearch, random_sublattice
 from dbdeid.methods.policy.search.frontier import Search, explore
 from dbdeid.methods.policy.search.policies import Gauge
 from dbdeid.methods.policy.search.random_chain import random_chain
+from dbdeid.papers import tennessee
+from dbdeid.papers.common.data import Data
+from dbdeid.papers.tennessee import share_of_new, under
 
 STATES = ("synthetic", "modelled")
 LOW = 100  # evaluations
@@ -29,7 +30,7 @@ RUNS = 24
 
 @cache
 def gauge_of(shared: Path, which: str) -> Gauge:
-    return Gauge(tennessee.cells(shared, which))
+    return Gauge(tennessee.cells(Data(shared / "data"), which))
 
 
 @pytest.mark.full

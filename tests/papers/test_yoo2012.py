@@ -1,4 +1,4 @@
-"""Yoo, Shin, Lee & Shim (2012) on Adult: what the paper claims, corrected, and what goes beyond it.
+"""Yoo, Shin & Lee (2012) on Adult: what the paper claims, corrected, and what goes beyond it.
 
 Occupation is sensitive, k = 3; losses in bits a record, of all records. The eight quasi-identifiers
 are the paper's, the seven those of ARX's file.
@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from statistics import mean
 
 import duckdb
 import numpy as np
 import pytest
 import tiers
-from yoo import AGED, EIGHT, SEVEN, WAYS, Figures, Made, Table, adult, beside
+
+from dbdeid.papers.common.data import Data
+from dbdeid.papers.yoo_blocks import AGED, EIGHT, SEVEN, WAYS, Figures, Made, Table, adult, beside
+
+DATA = Data()
 
 Figure = Callable[[Figures], float]
 
 
 @cache
-def made(
-    shared: Path, way: str, size: int | None, seed: int, columns: tuple[str, ...] = SEVEN
-) -> Made:
-    return WAYS[way].made(adult(shared, columns, size, seed), seed)
+def made(way: str, size: int | None, seed: int, columns: tuple[str, ...] = SEVEN) -> Made:
+    return WAYS[way].made(adult(DATA, columns, size, seed), seed)
 
 
 def inside(figures: Figures) -> float:
@@ -32,38 +33,37 @@ def inside(figures: Figures) -> float:
 
 
 def drawn(
-    shared: Path,
     way: str,
     size: int,
     figure: Figure = inside,
     columns: tuple[str, ...] = SEVEN,
 ) -> float:
     """The mean of three samples."""
-    return mean(figure(made(shared, way, size, seed, columns).figures) for seed in range(3))
+    return mean(figure(made(way, size, seed, columns).figures) for seed in range(3))
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("columns", [SEVEN, EIGHT], ids=["seven", "eight"])
 @pytest.mark.parametrize("size", [2000, 5000])
 def test_diversity_that_ignores_what_it_costs_loses_four_times_as_much(
-    shared: Path, size: int, columns: tuple[str, ...]
+    size: int, columns: tuple[str, ...]
 ) -> None:
     # the paper's claim; what holds entropy l = 3 and looks at the loss costs a quarter more
-    paper = drawn(shared, "paper, λ = 1", size, columns=columns)
-    assert drawn(shared, "diversity first, l = 3", size, columns=columns) >= 4.0 * paper
-    assert drawn(shared, "paper, entropy l = 3", size, columns=columns) <= 1.35 * paper
+    paper = drawn("paper, λ = 1", size, columns=columns)
+    assert drawn("diversity first, l = 3", size, columns=columns) >= 4.0 * paper
+    assert drawn("paper, entropy l = 3", size, columns=columns) <= 1.35 * paper
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("size", [500, 2000, 5000])
-def test_closeness_loses_three_times_as_much(shared: Path, size: int) -> None:
-    paper, close = (drawn(shared, way, size) for way in ("paper, λ = 1", "closeness, t = .15"))
+def test_closeness_loses_three_times_as_much(size: int) -> None:
+    paper, close = (drawn(way, size) for way in ("paper, λ = 1", "closeness, t = .15"))
     assert close >= 3.0 * paper
 
 
 @pytest.mark.full
-def test_no_blocks_of_three_are_as_close_as_the_paper_has_them(shared: Path) -> None:
-    values = adult(shared, SEVEN).units.values[0]
+def test_no_blocks_of_three_are_as_close_as_the_paper_has_them() -> None:
+    values = adult(DATA, SEVEN).units.values[0]
     counts = np.bincount(values.value, values.count)
     share = counts / counts.sum()
 
@@ -79,7 +79,7 @@ def test_no_blocks_of_three_are_as_close_as_the_paper_has_them(shared: Path) -> 
 
 
 @pytest.mark.full
-def test_mutual_information_makes_blocks_diverse(shared: Path) -> None:
+def test_mutual_information_makes_blocks_diverse() -> None:
     def one(figures: Figures) -> float:
         return figures.diverse[0]
 
@@ -87,18 +87,18 @@ def test_mutual_information_makes_blocks_diverse(shared: Path) -> None:
         return figures.diverse[1]
 
     paper = "paper, λ = 1"
-    assert drawn(shared, paper, 5000, one) <= 0.5 * drawn(shared, "CE", 5000, one)
-    assert drawn(shared, paper, 5000, two) <= 0.5 * drawn(shared, "CE, first value", 5000, two)
+    assert drawn(paper, 5000, one) <= 0.5 * drawn("CE", 5000, one)
+    assert drawn(paper, 5000, two) <= 0.5 * drawn("CE, first value", 5000, two)
     # and the first of equals makes conditional entropy look worse than it is
     for few in (one, two):
-        assert drawn(shared, "CE, first value", 5000, few) >= 1.4 * drawn(shared, "CE", 5000, few)
+        assert drawn("CE, first value", 5000, few) >= 1.4 * drawn("CE", 5000, few)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("size", [500, 2000, 5000])
-def test_dealing_loses_less_than_conditional_entropy(shared: Path, size: int) -> None:
+def test_dealing_loses_less_than_conditional_entropy(size: int) -> None:
     for figure in (inside, lambda figures: figures.node, lambda figures: figures.loss):
-        assert drawn(shared, "dealing", size, figure) <= drawn(shared, "CE", size, figure)
+        assert drawn("dealing", size, figure) <= drawn("CE", size, figure)
 
 
 @pytest.mark.full
@@ -113,10 +113,8 @@ def test_dealing_loses_less_than_conditional_entropy(shared: Path, size: int) ->
         pytest.param(AGED, 10, "distinct l = 3", id="aged-10-distinct"),
     ],
 )
-def test_dealing_loses_less_than_mondrian(
-    shared: Path, columns: tuple[str, ...], k: int, condition: str
-) -> None:
-    found = {way: own.figures for way, own in beside(adult(shared, columns), k, condition).items()}
+def test_dealing_loses_less_than_mondrian(columns: tuple[str, ...], k: int, condition: str) -> None:
+    found = {way: own.figures for way, own in beside(adult(DATA, columns), k, condition).items()}
     dealing = found.pop("dealing")
     for other in found.values():
         assert dealing.node <= 0.95 * other.node
@@ -124,8 +122,8 @@ def test_dealing_loses_less_than_mondrian(
 
 
 @pytest.mark.full
-def test_losses_of_the_whole_file(shared: Path) -> None:
-    found = {way: made(shared, way, None, 0).figures for way in ("CE", "paper, λ = 1")}
+def test_losses_of_the_whole_file() -> None:
+    found = {way: made(way, None, 0).figures for way in ("CE", "paper, λ = 1")}
     assert found["CE"].inside == pytest.approx(0.26, abs=0.01)
     assert found["paper, λ = 1"].inside == pytest.approx(0.35, abs=0.01)
     assert found["CE"].blocks == found["paper, λ = 1"].blocks == 10_054
@@ -135,12 +133,12 @@ def test_losses_of_the_whole_file(shared: Path) -> None:
 
 
 @pytest.mark.full
-def test_three_values_are_guaranteed_on_the_whole_file(shared: Path) -> None:
-    found = made(shared, "paper, entropy l = 3", None, 0)
+def test_three_values_are_guaranteed_on_the_whole_file() -> None:
+    found = made("paper, entropy l = 3", None, 0)
     assert found.figures.inside <= 0.55
     assert found.figures.diverse[:2] == (0, 0)
     assert found.left < 30
-    assert entropies(adult(shared, SEVEN), found) >= 3 - 1e-9
+    assert entropies(adult(DATA, SEVEN), found) >= 3 - 1e-9
 
 
 GUARANTEED = [way for way in WAYS if "entropy l" in way or way == "diversity first, l = 3"]
@@ -154,19 +152,19 @@ GUARANTEED = [way for way in WAYS if "entropy l" in way or way == "diversity fir
         for way in GUARANTEED
     ],
 )
-def test_no_block_is_less_diverse_than_promised(shared: Path, way: str) -> None:
+def test_no_block_is_less_diverse_than_promised(way: str) -> None:
     least = float(way.partition("l = ")[2].partition(",")[0])
     for seed in range(3):
-        found = made(shared, way, 2000, seed)
-        assert entropies(adult(shared, SEVEN, 2000, seed), found) >= least - 1e-9
+        found = made(way, 2000, seed)
+        assert entropies(adult(DATA, SEVEN, 2000, seed), found) >= least - 1e-9
 
 
-def test_no_block_is_farther_than_promised(shared: Path) -> None:
+def test_no_block_is_farther_than_promised() -> None:
     for seed in tiers.some(range(3), 3):
-        table = adult(shared, SEVEN, 2000, seed)
+        table = adult(DATA, SEVEN, 2000, seed)
         (worst,) = asked(
             table,
-            made(shared, "closeness, t = .15", 2000, seed),
+            made("closeness, t = .15", 2000, seed),
             """
             WITH whole AS (
                 SELECT value, count(*) / (SELECT count(*) FROM records) AS share

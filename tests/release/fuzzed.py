@@ -571,7 +571,7 @@ def _microaggregation(number: int, method: str, draw: random.Random) -> Case:
         "release": "public",
         "source": "visits",
         "privacy": [{"model": "k_anonymity", "k": draw.choice([2, 3, 5])}],
-        "method": {"name": method, "algorithm": draw.choice(["mdav", "tfrp"])},
+        "method": {"name": method, "algorithm": draw.choice(["mdav", "tfrp", "mst"])},
         "seed": number,
     }
     inside = _output(draw, spec, bounds=False)

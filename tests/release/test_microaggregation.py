@@ -84,7 +84,7 @@ def spec(algorithm: str = "mdav", **more: Any) -> dict[str, Any]:
     } | more
 
 
-every_algorithm = pytest.mark.parametrize("algorithm", ["mdav", "tfrp"])
+every_algorithm = pytest.mark.parametrize("algorithm", ["mdav", "tfrp", "mst"])
 
 
 def classes(rows: list[Row]) -> dict[Row, list[int]]:

@@ -55,6 +55,35 @@ def plain_mdav(rows: Floats, k: int) -> list[list[int]]:
     return [*groups, left]
 
 
+def plain_mst(rows: Floats, k: int) -> list[list[int]]:
+    """The trees of Laszlo & Mukherjee 2005: edges by Kruskal, each cut looked at as a whole."""
+    n = len(rows)
+    pairs = [(float(squares(rows[[j]], rows[i])[0]), i, j) for i in range(n) for j in range(i)]
+
+    def reached(edges: list[tuple[float, int, int]], start: int) -> set[int]:
+        found, more = {start}, [start]
+        while more:
+            at = more.pop()
+            near = {a + b - at for _, a, b in edges if at in (a, b)} - found
+            found |= near
+            more += near
+        return found
+
+    tree: list[tuple[float, int, int]] = []
+    for edge in sorted(pairs):
+        if edge[2] not in reached(tree, edge[1]):
+            tree.append(edge)
+    for edge in sorted(tree, reverse=True):
+        others = [other for other in tree if other != edge]
+        if min(len(reached(others, edge[1])), len(reached(others, edge[2]))) >= k:
+            tree = others
+    left, groups = set(range(n)), []
+    while left:
+        groups.append(sorted(reached(tree, min(left))))
+        left -= set(groups[-1])
+    return groups
+
+
 def plain_tfrp(rows: Floats, numbers: int, k: int) -> list[list[int]]:
     """TFRP, as `methods/condensation` reads Chang, Li & Huang 2007; `numbers` come first."""
     left, groups = list(range(len(rows))), []

@@ -1,6 +1,6 @@
 """Local recoding: blocks of records, each generalized as little as its own values ask.
 
-Yoo, Shin, Lee & Shim 2012 cluster records into Q-blocks by conditional entropy and mutual
+Yoo, Shin & Lee 2012 cluster records into Q-blocks by conditional entropy and mutual
 information; progressive dealing and Mondrian (LeFevre, DeWitt & Ramakrishnan 2006) are here beside
 them. Every declared model holds in every block; no record is suppressed. `plan` makes the blocks,
 `write` the tables.

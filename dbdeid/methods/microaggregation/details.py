@@ -13,7 +13,7 @@ class Masked(Details):
 
     Attributes:
         k: the least size of a group.
-        algorithm: mdav or tfrp.
+        algorithm: mdav, tfrp or mst.
         groups: how many there are; those that read alike are one class.
         smallest: records of the smallest group.
         largest: records of the largest group.

@@ -76,6 +76,7 @@ def plan(
     """
     from dbdeid.methods.microaggregation.mdav import mdav
     from dbdeid.methods.microaggregation.mixed_points import points_of
+    from dbdeid.methods.microaggregation.mst import mst
     from dbdeid.methods.microaggregation.tfrp import tfrp
 
     masking, k = masking_of(parameters), parameters.k
@@ -95,7 +96,8 @@ def plan(
         if progress is not None:
             progress(Placed(records, units.records))
 
-    found = (tfrp if masking.algorithm == "tfrp" else mdav)(points, k, settled)
+    grouped = {"mdav": mdav, "tfrp": tfrp, "mst": mst}[masking.algorithm]
+    found = grouped(points, k, settled)
     blocks = Blocks(found.point, found.group, found.records)
     recoded_rows.place(session, blocks)
     upload_secret(session, masking.key)

@@ -16,13 +16,13 @@ class Masking(Drawing):
     """How groups of records are made, whose means replace their values.
 
     Attributes:
-        algorithm: mdav or tfrp.
+        algorithm: mdav, tfrp or mst.
         others: the released columns that are no quasi-identifiers.
         key: of the draw which of several records with the same quasi-identifiers are in which
             group.
     """
 
-    algorithm: Literal["mdav", "tfrp"]
+    algorithm: Literal["mdav", "tfrp", "mst"]
     others: tuple[str, ...]
 
 

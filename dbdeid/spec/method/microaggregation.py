@@ -17,7 +17,7 @@ from dbdeid.utility.common.metric import Family
 
 
 class Microaggregation(MethodPart):
-    """Quasi-identifiers replaced by the means of small groups (MDAV, TFRP)."""
+    """Quasi-identifiers replaced by the means of small groups (MDAV, TFRP, MST)."""
 
     family: ClassVar[Family] = "masked"
     can: ClassVar[Capabilities] = Capabilities(
@@ -37,7 +37,7 @@ class Microaggregation(MethodPart):
     )
 
     name: Literal["microaggregation"]
-    algorithm: Literal["mdav", "tfrp"] = "mdav"
+    algorithm: Literal["mdav", "tfrp", "mst"] = "mdav"
 
     def column_mistakes(self, column: ColumnSpec) -> Iterator[tuple[str, str]]:
         """List settings of a quasi-identifier that do not apply, as its values become means."""

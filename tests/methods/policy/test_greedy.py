@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import tennessee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_problems import SPARSE, cells_of, gauges, policies
@@ -16,6 +15,8 @@ from dbdeid.methods.policy.search.measures import LOSSES, RISKS
 from dbdeid.methods.policy.search.merges import Walk
 from dbdeid.methods.policy.search.policies import Gauge
 from dbdeid.methods.policy.search.surrogate import guessed, units
+from dbdeid.papers import tennessee
+from dbdeid.papers.common.data import Data
 
 RNG = np.random.default_rng(0)
 
@@ -112,7 +113,7 @@ def test_domains_of_one_value_and_wide_ones(sizes):
     [("synthetic", {100: 0.095, 1000: 0.090}), ("modelled", {100: 0.100, 1000: 0.0945})],
 )
 def test_little_budget_in_tennessee(shared, kind, areas):
-    log = explore(greedy, Gauge(tennessee.cells(shared, kind)), max(areas), RNG)
+    log = explore(greedy, Gauge(tennessee.cells(Data(shared / "data"), kind)), max(areas), RNG)
     found = log.areas(np.array([len(log.risks)]))
     assert found[0] == log.frontier.area
     for budget, most in areas.items():

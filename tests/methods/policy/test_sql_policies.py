@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tennessee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policy_problems import problems
@@ -19,6 +18,8 @@ from dbdeid.engine.duckdb.session import Session
 from dbdeid.methods.policy.search.measures import LOSSES, RISKS, Domain
 from dbdeid.methods.policy.search.policies import Bits, Cells, Gauge, total_of
 from dbdeid.methods.policy.sql_policies import SqlGauge, upload_cells
+from dbdeid.papers import tennessee
+from dbdeid.papers.common.data import Data
 
 MEASURES = {**RISKS, **LOSSES}
 CLOSE = 1e-10
@@ -132,7 +133,7 @@ def test_neighbours_are_all_single_merges(
 @pytest.mark.full
 @pytest.mark.parametrize("which", STATES)
 def test_eighty_policies_of_tennessee(which: str, session: Session, shared: Path) -> None:
-    cells = tennessee.cells(shared, which)
+    cells = tennessee.cells(Data(shared / "data"), which)
     gauge, on_arrays = in_database(session, cells), Gauge(cells)
     policies = [random_policy(cells, seed) for seed in range(80)]
     densities = [bits.mean() for bits in policies]
@@ -148,7 +149,7 @@ def test_eighty_policies_of_tennessee(which: str, session: Session, shared: Path
 @pytest.mark.full
 @pytest.mark.parametrize("which", STATES)
 def test_neighbours_in_tennessee(which: str, session: Session, shared: Path) -> None:
-    cells = tennessee.cells(shared, which)
+    cells = tennessee.cells(Data(shared / "data"), which)
     gauge, on_arrays = in_database(session, cells), Gauge(cells)
     bits = random_policy(cells, 3)
     found = gauge.neighbours(bits)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dbdeid.prepare.fingerprints import SourceChange
     from dbdeid.privacy.risk.disclosure import Block, Disclosure
     from dbdeid.privacy.risk.individual_risk import IndividualRisk
+    from dbdeid.privacy.risk.item_sets import ItemRisk
+    from dbdeid.privacy.risk.similarity import Similarity
     from dbdeid.privacy.risk.special_uniques import SpecialUniques
     from dbdeid.privacy.risk.uniqueness import PopulationUniqueness
     from dbdeid.verify import Promise, Unique, Verification
@@ -235,6 +237,10 @@ def risk(found: Assessment, asked: RiskQuestion) -> str:
         ]
         parts.append(grid(("class size", *found.smallest[0].values), cells))
     parts += [_disclosure(told) for told in found.disclosures]
+    if found.similar is not None:
+        parts.append(_similarity(found.similar))
+    if found.items is not None:
+        parts.append(_items(found.items, asked.k))
     if found.population is not None:
         parts.append(_population(found.population))
     if found.individual is not None:
@@ -278,6 +284,30 @@ def _number(value: float | None) -> str:
 
 def _block(block: Block) -> str:
     return f"{block.classes:,} classes, {block.records:,} records"
+
+
+def _similarity(found: Similarity) -> str:
+    """What is learned of the meanings of a sensitive column, by level of its hierarchy."""
+    rows = [
+        (
+            f"level {level.level}, {level.labels:,} labels",
+            f"{_block(level.similar)} of several values and one label",
+            f"greatest confidence {share(level.confidence)}",
+        )
+        for level in found.levels
+    ]
+    return f"values of {found.sensitive} that mean the same\n" + grid(("", "", ""), rows)
+
+
+def _items(found: ItemRisk, k: int) -> str:
+    """What who knows some items of a list adds to the quasi-identifiers."""
+    few = f"{found.rare:,} of {found.combinations:,}, held by {found.records_at_risk:,} records"
+    rows = [
+        ("fewest records of a class that share them", _number(found.smallest)),
+        (f"combinations shared by fewer than {k}", few),
+        (f"({k}, {k}^{found.known})-anonymous", "yes" if found.holds else "no"),
+    ]
+    return f"who knows {found.known} of the {found.items}, too\n" + grid(("", ""), rows)
 
 
 _MODELS = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}

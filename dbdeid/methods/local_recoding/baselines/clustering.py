@@ -1,4 +1,4 @@
-"""Q-blocks by clustering (Yoo, Shin, Lee & Shim 2012, section 4).
+"""Q-blocks by clustering (Yoo, Shin & Lee 2012, section 4).
 
 A block starts with a random record that has none yet, and takes the record nearest to what it
 holds so far until there are k of them. What is nearest is up to `Nearness`; between records that

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -17,11 +15,13 @@ from dbdeid.data.records import Attribute, Bools, Condensed, Floats, Ints, Recor
 from dbdeid.methods.condensation import fit
 from dbdeid.methods.condensation.calibration import Swapped, calibrate
 from dbdeid.methods.condensation.statistics import Cell, Model
+from dbdeid.papers.common.data import Data
+from dbdeid.papers.made_registries import registry
 from dbdeid.utility import model_fit
 from dbdeid.utility.model_fit import Coefficient, Design, Estimate, Unfitted, compare
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-TABLES = {"SUPPORT2": "support2", "colon": "colon_simulated", "lung": "lung_simulated"}
+TABLES = ("SUPPORT2", "colon", "lung")
+SUPPORT2 = "survival/recipient_support2.parquet"
 AGES, TIMES, STAGES = ("Age", "DiagAge"), ("SurvTime", "SurvInterval"), ("DzClass", "Stage")
 STATUS = "VitalStat"  # 0: deceased
 OLD = 65.0  # where interactions with age are centred
@@ -70,18 +70,22 @@ class Table:
 
     @property
     def number(self) -> int:
+        """How many records."""
         return len(self.values[0])
 
     @property
     def status(self) -> int:
+        """The place of the vital status."""
         return self.names.index(STATUS)
 
     @property
     def time(self) -> int:
+        """The place of the survival time."""
         return self.place(TIMES)
 
     @property
     def age(self) -> int:
+        """The place of the age."""
         return self.place(AGES)
 
     def place(self, names: Sequence[str]) -> int:
@@ -108,22 +112,28 @@ class Table:
         return values
 
 
+def tables(data: Data) -> list[str]:
+    """Those that can be had: SUPPORT2 is in the user's folder, the registries are made."""
+    return [name for name in TABLES if name != "SUPPORT2" or data.has(SUPPORT2)]
+
+
+def frame(data: Data, name: str) -> pd.DataFrame:
+    """The records of one of the three."""
+    if name == "SUPPORT2":
+        return pd.read_parquet(data.file(SUPPORT2))
+    return registry("colon" if name == "colon" else "lung")
+
+
 @cache
-def table(name: str) -> Table:
+def table(data: Data, name: str) -> Table:
     """One of the three."""
-    return table_of(pd.read_parquet(SHARED / f"data/survival/recipient_{TABLES[name]}.parquet"))
+    return table_of(frame(data, name))
 
 
 @cache
 def simulated(records: int) -> Table:
-    """A registry of lung cancer of any size, by the recipe that lies beside the data."""
-    path = SHARED / "data/survival/make_registry.py"
-    spec = importlib.util.spec_from_file_location("make_registry", path)
-    assert spec is not None
-    assert spec.loader is not None
-    recipe = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(recipe)
-    return table_of(recipe.registry(records, "lung", 1))
+    """A registry of lung cancer of any size."""
+    return table_of(registry("lung", records, 1))
 
 
 def table_of(frame: pd.DataFrame) -> Table:

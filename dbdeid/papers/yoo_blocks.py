@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +18,7 @@ from dbdeid.methods.local_recoding.search.blocks import Blocks, Demands
 from dbdeid.methods.local_recoding.search.dealing import deal
 from dbdeid.methods.local_recoding.search.repair import settle
 from dbdeid.methods.local_recoding.search.taxonomy import Taxonomy, block_entropy
+from dbdeid.papers.common.data import Data
 from dbdeid.prepare.sensitive_conditions import Sensitive
 from dbdeid.privacy import LDiversity, SensitiveModel, TCloseness
 from dbdeid.privacy.common.histogram import Whole
@@ -34,8 +32,6 @@ EIGHT = (*SEVEN[:-1], "relationship", "income")
 AGED = ("sex", "age", *SEVEN[1:-1])
 SENSITIVE = "occupation"
 K = 3
-ARX = ("adult_arx", "adult")
-FILES = {SEVEN: ARX, EIGHT: ("adult_uci", "adult_full"), AGED: ARX}
 
 
 @dataclass(frozen=True)
@@ -128,7 +124,8 @@ class Way:
         rng = np.random.default_rng(seed)
         if self.algorithm == "first_value":
             return first_value(table, demands, rng.permutation(table.units.records))
-        assert method.loss not in ("balanced", "loss")
+        assert method.loss != "balanced"
+        assert method.loss != "loss"
         return cluster(
             taxonomy,
             demands,
@@ -142,7 +139,8 @@ class Way:
         """The blocks, with all records."""
         demands = table.demands(self.k, self.models)
         named = {"first_value": "conditional_entropy"}.get(self.algorithm, self.algorithm)
-        method = LocalRecoding(name="local_recoding", algorithm=named, **self.options)
+        options = {"name": "local_recoding", "algorithm": named, **self.options}
+        method = LocalRecoding.model_validate(options)
         start = time.process_time()
         found = self.found(table, demands, method, seed)
         between = time.process_time()
@@ -185,7 +183,8 @@ def first_value(table: Table, demands: Demands, seeds: NDArray[np.int64]) -> Blo
 
 def diverse(least: int, kind: str) -> LDiversity:
     """l-diversity of the occupations."""
-    return LDiversity(model="l_diversity", column=SENSITIVE, l=least, kind=kind)
+    options = {"model": "l_diversity", "column": SENSITIVE, "l": least, "kind": kind}
+    return LDiversity.model_validate(options)
 
 
 def close(most: float) -> TCloseness:
@@ -241,38 +240,33 @@ def beside(table: Table, k: int, condition: str) -> dict[str, Made]:
 
 
 @cache
-def adult(shared: Path, columns: tuple[str, ...], size: int | None = None, seed: int = 0) -> Table:
-    """A sample of the complete records, or all of them."""
-    file, folder = FILES[columns]
-    con = duckdb.connect()
-    chosen = [f'trim("{name}"::VARCHAR)' for name in (*columns, SENSITIVE)]
-    found = con.sql(
-        f"SELECT {', '.join(f'{c} AS c{i}' for i, c in enumerate(chosen))} "
-        f"FROM '{shared}/data/{file}.parquet'"
-    ).fetchnumpy()
-    texts = np.stack([np.array(found[f"c{i}"], dtype=str) for i in range(len(chosen))])
-    texts = texts[:, (texts != "?").all(axis=0)]
+def adult(data: Data, columns: tuple[str, ...], size: int | None = None, seed: int = 0) -> Table:
+    """A sample of the complete records, or all of them.
+
+    Args:
+        data: where hierarchies are.
+        columns: `SEVEN`, `EIGHT` or `AGED`.
+        size: of the sample; None: all.
+        seed: that it is drawn with.
+    """
+    frame = data.adult().rename(columns={"income": "salary_class"} if columns != EIGHT else {})
+    texts = np.stack([frame[name].astype(str).to_numpy(str) for name in (*columns, SENSITIVE)])
     if size is not None:
         picked = np.random.default_rng(seed).choice(texts.shape[1], size, replace=False)
         texts = texts[:, picked]
     attributes, codes = [], []
     for name, own in zip(columns, texts[:-1], strict=True):
-        stem = {"income": "salary_class"}.get(name, name).replace("_", "-")
-        path = shared / "data" / "hierarchies" / folder / f"{folder}_hierarchy_{stem}.csv"
-        with path.open(newline="", encoding="utf-8") as lines:
-            rows = sorted(csv.reader(lines, delimiter=";"))
+        rows = sorted(data.hierarchy("adult", name))
         attributes.append(_attribute(name, rows))
         leaves = np.array([row[0] for row in rows])
-        place = np.searchsorted(leaves, own)
-        assert (leaves[np.minimum(place, len(leaves) - 1)] == own).all(), name
-        codes.append(place)
+        codes.append(np.searchsorted(leaves, own))
     names, values = np.unique(texts[-1], return_inverse=True)
-    rows, weights = np.unique(np.stack([*codes, values]), axis=1, return_counts=True)
+    found, weights = np.unique(np.stack([*codes, values]), axis=1, return_counts=True)
     units = Tuples(
-        tuple(rows[:-1].astype(np.uint32)),
+        tuple(found[:-1].astype(np.uint32)),
         weights,
         None,
-        (Values(np.arange(len(weights)), rows[-1], weights, len(names)),),
+        (Values(np.arange(len(weights)), found[-1], weights, len(names)),),
     )
     return Table(Taxonomy(Lattice(tuple(attributes)), units), units)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
+from dbdeid.engine.engines import ENGINE
 
 ENCOUNTERS = """
 SELECT
@@ -130,9 +130,9 @@ def queries() -> dict[str, str]:
 
 def truth(file: Path) -> dict[str, Groups]:
     """What the source answers to each question."""
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE VIEW encounters AS {ENCOUNTERS.format(file=file)}")
-        return {name: groups(connection.sql(text).fetchall()) for name, text in queries().items()}
+    with ENGINE.open(None, read_only=False) as session:
+        session.execute(f"CREATE TEMP VIEW encounters AS {ENCOUNTERS.format(file=file)}")
+        return {name: groups(session.rows(text)) for name, text in queries().items()}
 
 
 def groups(rows: Iterable[Sequence[Any]]) -> Groups:

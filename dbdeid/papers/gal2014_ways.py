@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from survival import Table, Values, calibrated
 
 from dbdeid.data.records import Condensed, Floats, Ints, Recipe, Records
 from dbdeid.methods.attacks.membership import trial
@@ -15,7 +14,9 @@ from dbdeid.methods.condensation.clusters import condense
 from dbdeid.methods.microaggregation.groups import Groups, means, modes
 from dbdeid.methods.microaggregation.mdav import mdav
 from dbdeid.methods.microaggregation.mixed_points import points_of
+from dbdeid.methods.microaggregation.mst import mst
 from dbdeid.methods.microaggregation.tfrp import tfrp
+from dbdeid.papers.recipient_tables import Table, Values, calibrated
 
 COUNTED_FROM = 50  # below it the product maps categories as the paper does
 BINS, FEW = 20, 21
@@ -55,6 +56,7 @@ def drawn(source: Table, recipe: Recipe, rng: Rng) -> Made:
 
 
 def bootstrap(source: Table, k: int, rng: Rng) -> Made:
+    """Records drawn anew with replacement, which is not private."""
     places = rng.integers(source.number, size=source.number)
     return Made([own[places] for own in source.values])
 
@@ -71,15 +73,18 @@ def masked(source: Table, groups: Groups) -> Made:
 
 
 def grouped(source: Table, way: Callable[..., Groups], k: int) -> Made:
+    """All columns masked by the groups of a microaggregation."""
     ones = np.ones(source.number, np.int64)
     return masked(source, way(points_of(source.records(strata=False).attributes, ones), k))
 
 
 def recipient(source: Table, k: int, rng: Rng) -> Made:
+    """The default of the product, without calibration."""
     return drawn(source, recipe_of("recipient", k), rng)
 
 
 def swapped(source: Table, k: int, rng: Rng) -> Made:
+    """The same, calibrated for the declared models."""
     made = recipient(source, k, rng)
     assert made.clusters is not None
     values, _ = calibrated(source, made.values, made.clusters, rng)
@@ -91,13 +96,14 @@ WAYS: dict[str, Way] = {
     "bootstrap": bootstrap,
     "TFRP": lambda source, k, rng: grouped(source, tfrp, k),
     "MDAV": lambda source, k, rng: grouped(source, mdav, k),
+    "MST": lambda source, k, rng: grouped(source, mst, k),
     "original": lambda source, k, rng: drawn(source, recipe_of("original", k), rng),
     "improved, z": lambda source, k, rng: drawn(source, recipe_of("improved z", k), rng),
     "improved, rank": lambda source, k, rng: drawn(source, recipe_of("improved rank", k), rng),
     "recipient": recipient,
     "calibrated": swapped,
 }
-FIXED = ("TFRP", "MDAV")  # they draw nothing
+FIXED = ("TFRP", "MDAV", "MST")  # they draw nothing
 DRAWN = ("original", "improved, rank", "recipient", "calibrated")
 
 
