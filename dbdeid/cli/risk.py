@@ -44,7 +44,7 @@ def risk(
     known: Annotated[int, typer.Option(min=1, metavar="M", help="So many of the items.")] = 2,
     options: Options,
 ) -> None:
-    """Measure the risk of any table or file: of re-identification, and of what is learned.
+    """Measure re-identification and disclosure risk.
 
     dbdeid risk hospital.duckdb visits --qi age,zip --k 5 --sensitive diagnosis
 

@@ -625,9 +625,7 @@ def test_a_third_view(tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled(2)
-def test_views_of_an_earlier_version_stand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_views_of_an_earlier_version_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = counterfeited()
     padding, names = release.declared.padding, [c.name for c in release.declared.columns]
     assert padding is not None
