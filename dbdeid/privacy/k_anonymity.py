@@ -24,7 +24,7 @@ class KAnonymity(Promise):
 
     words: ClassVar[Words] = Words(
         "k-anonymity",
-        "Every class has at least k members: nobody stands out from fewer than k − 1 others.",
+        "Every class has at least k members: everybody looks like k − 1 others or more.",
     )
     public: ClassVar[tuple[str, ...]] = ("k",)
     found_in_release: ClassVar[bool] = True

@@ -61,7 +61,11 @@ def _protection(record: Shown, audience: Audience) -> Iterator[Card]:
         yield Card(
             "Highest risk" if promised else "Highest risk in the table, not promised",
             share(record.risk.after.highest_risk),
-            ("of re-identifying a record" if promised else "if a person is known to be in it")
+            (
+                "of re-identifying a record by its quasi-identifiers"
+                if promised
+                else "if a person is known to be in it"
+            )
             + f"{counting}{was}",
         )
     if padding:

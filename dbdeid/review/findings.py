@@ -209,7 +209,7 @@ def _shown(prepared: Prepared, session: Session) -> Iterator[str]:
             reasons.setdefault((c.spec.reason, generalized), []).append(c.name)
     for (reason, generalized), names in reasons.items():
         are = " is" if len(names) == 1 else " are"
-        what = ": accepted by you" if generalized else f"{are} published unchanged"
+        what = ": accepted in the specification" if generalized else f"{are} published unchanged"
         yield f"{', '.join(names)}{what}. Your reason: {reason}"
     if prepared.bound.spec.preset is not None:
         columns = [(c.name, c.spec) for c in prepared.bound.columns]

@@ -323,13 +323,13 @@ def test_the_figures_under_each_model_are_those_of_the_released_file(name: str) 
     assert told.promised[0].endswith(": holds")
     by_model = [c for c in told.not_promised if "learns income for certain" in c]
     assert all(
-        c.endswith("the models allow it" if judged == "income" else "accepted by you")
+        c.endswith("the models allow it" if judged == "income" else "accepted in the specification")
         for c in by_model
     )
     (board,) = [c for c in told.not_promised if "illness for certain" in c or "'s illness" in c]
-    assert board.endswith('accepted by you because "seen by the board"') or board.startswith(
-        "no rec"
-    )
+    assert board.endswith(
+        'accepted in the specification because "seen by the board"'
+    ) or board.startswith("no rec")
 
 
 @pytest.mark.full
@@ -445,7 +445,7 @@ def test_pages_manifest_and_notebook_begin_with_the_three_sentences(place: Path)
         when = r" on [\d-]+ [\d:]+ UTC" if audience == "internal" else ""  # of this verification
         unique = rf"{when} [\d.]+% of the records unique over all 6 columns released"
         assert re.match(unique, verdict)
-        assert "accepted by you" not in head or audience == "internal"
+        assert "accepted in the specification" not in head or audience == "internal"
         assert ("accepted by its owner" in head) == (audience == "public")
     assert json.loads((place / "internal.json").read_text())["sentences"] == told
     assert told["not_promised"].split("; ")[0] in result._repr_html_().replace("&#39;", "'")
@@ -459,7 +459,9 @@ def test_the_bounds_of_intervals_are_told_among_the_columns() -> None:
     result = dbdeid.run(asked)
     assert (result.remains["columns"], result.remains["bounds"]) == (8, 2)
     (unique,) = [c for c in sentences(result.record).not_promised if "unique over all" in c]
-    assert unique.endswith("unique over all 8 columns released, 2 of them bounds of intervals")
+    assert unique.endswith(
+        "unique over all 8 columns released, 2 of which hold bounds of intervals"
+    )
     with File(PUBLIC, asked) as file:
         judge(sentences(result.record), file)
 

@@ -129,7 +129,7 @@ def test_degrades_without_any_one_part(key: str, audience: Any, how: str) -> Non
 
 def test_says_who_may_read_it() -> None:
     internal, public = render(full()), render(full(), "public")
-    assert "contains figures about the original data; do not publish" in internal
+    assert "contains figures about the original data; do not publish it" in internal
     assert "do not publish" not in public
     assert "<strong>Public:</strong>" in public
     with pytest.raises(ValueError, match="internal or public"):

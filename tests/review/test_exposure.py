@@ -219,7 +219,9 @@ def test_quasi_identifiers_that_nothing_hides_leave_for_a_reason(patients: Any) 
     known = {**BORN, "reason": "a number of the study"}
     done = run(unhidden(VAIN[0], known), patients)
     assert done.verified
-    assert "born: accepted by you. Your reason: a number of the study" in done.warnings
+    assert (
+        "born: accepted in the specification. Your reason: a number of the study" in done.warnings
+    )
     assert done.remains["covered"] == {"records": 40, "people": None}
     told = sentences(done.record)
     assert "40 of 40 records (100%) share the 2 quasi-identifiers with no other" in (

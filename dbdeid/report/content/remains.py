@@ -165,7 +165,7 @@ def _all(left: Left) -> str:
 
 def _ends(left: Left) -> str:
     """How many of the columns are no columns of the source."""
-    return f", {left.bounds} of them bounds of intervals" if left.bounds else ""
+    return f", {left.bounds} of which hold bounds of intervals" if left.bounds else ""
 
 
 def _columns(many: int) -> str:
@@ -292,7 +292,7 @@ def _certain(
         return
     why = "the models allow it"
     if accepted:
-        why = "accepted by you" if audience == "internal" else "accepted by its owner"
+        why = "accepted in the specification" if audience == "internal" else "accepted by its owner"
         why += f' because "{column.reason}"' if column is not None and column.reason else ""
     covered = left.quasi_identifiers
     knows = "the quasi-identifier" if covered == 1 else f"the {covered} quasi-identifiers"

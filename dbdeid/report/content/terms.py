@@ -110,10 +110,18 @@ PARAMETERS = {
 }
 
 RISK = (
-    ("highest_risk", "Highest risk", "of re-identifying a record of the smallest class"),
-    ("average_risk", "Average risk", "of re-identifying a record, over all records"),
-    ("unique_records", "Unique records", "alone in their class"),
-    ("records_at_risk", "Records at risk", "in classes smaller than k"),
+    (
+        "highest_risk",
+        "Highest risk",
+        "of re-identifying a record of the smallest class, by its quasi-identifiers alone",
+    ),
+    ("average_risk", "Average risk", "of the same, over all records"),
+    ("unique_records", "Unique records", "alone in their class, by the quasi-identifiers alone"),
+    (
+        "records_at_risk",
+        "Records at risk",
+        "in classes smaller than k, by the quasi-identifiers alone",
+    ),
     ("records", "Records", ""),
     ("classes", "Classes", "distinct combinations of quasi-identifiers"),
     ("k", "k", "size of the smallest class"),
@@ -126,7 +134,15 @@ GLOSSARY = (
         "A column that can point to a person together with others, such as age and postal code.",
     ),
     ("Sensitive column", "What a person would not want to be learned, such as a diagnosis."),
-    ("Insensitive column", "Released as it is, for the reason its owner gives."),
+    (
+        "Insensitive column",
+        "Released unchanged, for the reason its owner gives. Nothing checks that reason.",
+    ),
+    (
+        "Homogeneity",
+        "All records of a class have one sensitive value: whoever knows the quasi-identifiers of a "
+        "person in it learns the value, without finding the record.",
+    ),
     (
         "Subject",
         "Whose privacy is protected, such as a patient who may have several records.",
@@ -142,7 +158,9 @@ GLOSSARY = (
         "The chance of picking the right record of a person known to be in the table: "
         "one divided by the size of the class.",
     ),
-    ("Generalization", "Replacing a value by a broader one, such as 37 by 35–39."),
+    ("Generalization", "Replacing a value by a broader one, such as 37 by [35, 40)."),
+    ("[35, 40)", "An interval: from 35 up to 40, without 40 itself."),
+    ("*", "Any value: nothing of the original is left."),
     (
         "Level",
         "How far a column is generalized: 0 is the original value, the highest level is *.",
@@ -187,8 +205,8 @@ QUERY_GLOSSARY = (
     (
         "Within bounds",
         "The share of the groups of both answers whose true value is within the bounds that the "
-        "estimate comes with. Where records were suppressed, counts may be higher by all of them, "
-        "and other aggregates have no bounds.",
+        "estimate comes with. Wide bounds hold the true value and say little. Where records were "
+        "suppressed, counts may be higher by all of them, and other aggregates have no bounds.",
     ),
     ("Lost group", "A group of the true answer that the estimate does not have."),
     ("Invented group", "A group of the estimate that the true answer does not have."),
