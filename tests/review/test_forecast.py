@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 import dbdeid
 from dbdeid.prepare.prepare import Prepared
-from dbdeid.review.forecast import CURVES, SLOWEST, TELLING, Forecast, Measured, forecast
+from dbdeid.review.forecast import (
+    CURVES,
+    MEMORY_BEYOND,
+    SLOWEST,
+    TELLING,
+    TIME_BEYOND,
+    Forecast,
+    Measured,
+    forecast,
+)
 from dbdeid.spec.method.condensation import Condensation
 from dbdeid.spec.method.counterfeit import Counterfeit
 from dbdeid.spec.method.full_domain import FullDomain
@@ -76,6 +85,15 @@ def test_a_slow_machine_takes_longer_within_reason() -> None:
     assert slow.seconds == pytest.approx(2 * first.seconds)
     assert stuck.seconds == pytest.approx(SLOWEST * first.seconds)
     assert slow.gigabytes == stuck.gigabytes
+
+
+def test_beyond_the_largest_run_time_grows_nearly_with_the_cells() -> None:
+    for way, curve in CURVES.items():
+        last, most = curve[-1], 1e9  # so that the machine is taken for the slowest
+        found = forecast(prepared(METHODS[way], 10 * last.cells), most)
+        assert found is not None
+        assert found.seconds >= SLOWEST * 10**TIME_BEYOND * last.seconds * (1 - 1e-9)
+        assert found.gigabytes >= 10**MEMORY_BEYOND * last.gigabytes * (1 - 1e-9)
 
 
 def test_nothing_is_foretold_of_what_was_not_measured() -> None:
