@@ -536,7 +536,7 @@ def test_columns_may_be_named_like_anything_on_the_way(shift: int) -> None:
 @pytest.mark.full
 def test_numbers_that_no_class_had_to_generalize_can_be_borrowed() -> None:
     """What is shown as it is in every class keeps its type."""
-    people_with(illness="['asthma', 'flu'][1 + i % 2]")
+    people_with(illness="['asthma', 'flu'][1 + (hash(i) % 2)::INTEGER]")
     with duckdb.connect("owner.duckdb") as con:
         con.execute("UPDATE people SET age = 20 + 40 * (age % 2)")
     made = spec({"recoding": "borrow", "h": 0.3})
