@@ -54,8 +54,9 @@ def truthful(
 def earlier(
     release: Relation, catalog: Relation, sensitive: str | None, columns: Sequence[str]
 ) -> tuple[Query, Query]:
-    """Both as versions up to 0.2 published them: the same rows, with every pair of a class and a
-    value of its group listed on the way, so that they took a hundred times as long.
+    """Both as versions up to 0.2 published them: the same rows, computed more slowly.
+
+    They list every pair of a class and a value of its group on the way.
     """
     told = [] if sensitive is None else [sensitive]
     return (

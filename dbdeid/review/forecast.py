@@ -4,7 +4,7 @@ The runs are those of `tests/benchmarks/curves.py`: hospital stays of 19 columns
 quasi-identifiers that together are nearly all distinct, on two cores. Between two sizes time and
 memory grow by a power of the number of released cells; beyond the last they go on as before it, and
 no slower than full-domain generalization grew from one to five million records. How fast this
-machine is, and how busy, is told by the time that it took to stage the source.
+machine is, and how busy, is judged by the time that it took to stage the source.
 """
 
 from __future__ import annotations
