@@ -139,7 +139,7 @@ def coded_steps(
         quasi_identifiers: those of them that are coded.
         subject: whose records they are.
         weight: the column that says how many records a row stands for; None: one.
-        codes: how many codes a quasi-identifier has, where they are to take up little.
+        codes: how many codes a quasi-identifier has, if that is known: they take up little then.
     """
     kinds = {name: _narrowest(number) for name, number in (codes or {}).items()}
     coded = _coded_step(names, quasi_identifiers, subject, weight, kinds)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class Table:
 
     def __init__(
         self,
-        columns: tuple[NDArray[np.uint16 | np.uint32], ...],
+        columns: tuple[NDArray[np.unsignedinteger[Any]], ...],
         weights: Ints,
         values: Callable[[], tuple[Values, ...]],
         held: int = 0,
@@ -164,8 +165,12 @@ def _keys(table: Table, lookups: Sequence[Lookup], most: int) -> tuple[Ints, int
 
 def _sort(key: Ints, weights: Ints, shift: int) -> tuple[Ints, Ints]:
     """Sort keys with their weights in the low bits, then add up runs of equal keys."""
-    packed = (key << shift) | weights
+    packed = key << shift
+    packed |= weights
     packed.sort()
     key = packed >> shift
     starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
-    return key[starts], np.add.reduceat(packed & ((1 << shift) - 1), starts)
+    keys = key[starts]
+    del key
+    packed &= (1 << shift) - 1
+    return keys, np.add.reduceat(packed, starts)

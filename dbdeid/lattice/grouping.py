@@ -112,7 +112,7 @@ class Grouper:
         self._table_bytes = 0
         self._base = self._rows = Table(
             tuple(pack.codes(tuples) for pack in self._packs),
-            tuples.weights.astype(np.int64),
+            np.asarray(tuples.weights, np.int64),
             lambda: tuples.values,
         )
         if any(lattice.bottom) and not self._by_subject:

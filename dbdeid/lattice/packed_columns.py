@@ -112,13 +112,14 @@ class Pack:
         self._lookups: OrderedDict[Node, Lookup] = OrderedDict()
         self._bytes = 0
 
-    def codes(self, tuples: Tuples) -> NDArray[np.uint16 | np.uint32]:
+    def codes(self, tuples: Tuples) -> NDArray[np.unsignedinteger[Any]]:
         """The code in each tuple."""
         size = prod(column.size for column in self._columns)
-        code = np.zeros(len(tuples.weights), dtype=np.int64)
+        code = np.zeros(len(tuples.weights), dtype=np.uint32)
         for i, column in zip(self._members, self._columns, strict=True):
-            code = code * column.size + column.renumbered[tuples.codes[i]]
-        return code.astype(np.uint16 if size <= PACKED else np.uint32)
+            code *= np.uint32(column.size)
+            code += column.renumbered.astype(np.uint32)[tuples.codes[i]]
+        return code.astype(np.uint16) if size <= PACKED else code
 
     def lookup(self, node: Node) -> Lookup:
         """The lookup of a node, kept for the next node with the same levels here."""

@@ -51,13 +51,13 @@ class Tuples:
     """Distinct quasi-identifier tuples; with subjects, distinct pairs of tuple and subject.
 
     Args:
-        codes: one array per attribute, the value code in each tuple.
+        codes: one array per attribute, the value code in each tuple, as narrow as it fits.
         weights: records behind each tuple, at least 1.
         subjects: whose records they are, numbered densely from 0; None: each record is one subject.
         values: the sensitive attributes that a rule looks at.
     """
 
-    codes: tuple[NDArray[np.uint16 | np.uint32], ...]
+    codes: tuple[NDArray[np.unsignedinteger[Any]], ...]
     weights: NDArray[np.int64]
     subjects: NDArray[np.integer[Any]] | None = None
     values: tuple[Values, ...] = ()

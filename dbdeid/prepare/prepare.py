@@ -111,9 +111,7 @@ def prepare(bound: Bound, session: Session) -> Prepared:
     quasi_identifiers = tuple(
         _quasi_identifier(bound, session, i, c) for i, c in enumerate(bound.quasi_identifiers)
     )
-    codes = None
-    if bound.counts is not None:
-        codes = {q.name: len(q.coding.leaf) for q in quasi_identifiers}
+    codes = {q.name: len(q.coding.leaf) for q in quasi_identifiers}
     for step in coding_steps(bound, spellings.spellings_of(bound, session), codes):
         session.run(step)
     session.drop_temp(classes.SOURCE.name)

@@ -165,7 +165,7 @@ def _tuples(session: Session, count: int, parameters: Parameters[object]) -> Tup
     names = [f"q{i}" for i in range(count)]
     keys = [*names, *(["subject"] if parameters.subject is not None else [])]
     found = session.arrays(select(*keys, "records").from_(TUPLES.table).order_by("rowid"))
-    codes = tuple(np.asarray(found.pop(name), np.uint32) for name in names)
+    codes = tuple(found.pop(name) for name in names)
     values = tuple(_values(session, i, s) for i, s in enumerate(parameters.sensitive))
     return Tuples(codes, np.asarray(found["records"], np.int64), found.get("subject"), values)
 

@@ -106,7 +106,9 @@ def plan(
     how = described(found, parameters, interrupted=interrupted)
     if parameters.options.transformation is not None:
         how |= {"name": None, "gap": None, "time_limit": None}
-    checker = NumpyChecker(lattice, tuples, parameters.rule)
+    checker = problem.checker
+    if not isinstance(checker, NumpyChecker):
+        checker = NumpyChecker(lattice, tuples, parameters.rule)
     rows = checker.kept(found.node)
     kept = None
     if kept_rows(quasi_identifiers, parameters).uploaded:

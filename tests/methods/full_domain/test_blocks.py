@@ -108,7 +108,7 @@ def test_an_exchange_ends_where_none_is_better(seed):
     exploration = Exploration(problem)
     start(exploration)
     before = exploration.best_score
-    Exchange(exploration, exploration.check).run()
+    Exchange(exploration).run(exploration.check)
     best = exploration.best
     assert best is not None
     assert best.score <= before

@@ -5,6 +5,8 @@ D is the weighted mean loss of the cells of a record (Lee et al. 2017).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,7 @@ from dbdeid.lattice.tuples import Tuples
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Codes = NDArray[np.uint16 | np.uint32]
+Codes = NDArray[np.unsignedinteger[Any]]
 
 LISTED = 1 << 21  # most nodes of a lattice: some numbers of each are held
 

@@ -21,29 +21,30 @@ class Exchange:
 
     Args:
         exploration: what was found so far.
-        check: looks at a node.
     """
 
-    def __init__(self, exploration: Exploration, check: Callable[[Node], Checked]) -> None:
+    def __init__(self, exploration: Exploration) -> None:
         self._exploration = exploration
-        self._check = check
         self._hopeless = Antichain("below")
         self._learned = 0
 
-    def run(self) -> None:
+    def run(self, check: Callable[[Node], Checked]) -> None:
         """Go on until no exchange is better.
+
+        Args:
+            check: looks at a node.
 
         Raises:
             OutOfTime: the time is up.
         """
         while (best := self._exploration.best) is not None:
-            if not any(self._improves(node, best) for node in self._near(best)):
+            if not any(self._improves(check, node, best) for node in self._near(best)):
                 return
 
-    def _improves(self, node: Node, best: Checked) -> bool:
+    def _improves(self, check: Callable[[Node], Checked], node: Node, best: Checked) -> bool:
         if self._exploration.seen(node) or self._is_hopeless(node):
             return False
-        self._check(node)
+        check(node)
         return self._exploration.best is not best
 
     def _is_hopeless(self, node: Node) -> bool:

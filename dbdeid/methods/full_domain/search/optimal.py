@@ -119,7 +119,7 @@ def _improve(exploration: Exploration) -> None:
     problem = exploration.problem
     attributes = problem.lattice.attributes
     random, failed = np.random.default_rng(0), 0
-    exchange, blocks = Exchange(exploration, exploration.check), Blocks(exploration, optimal)
+    exchange, blocks = Exchange(exploration), Blocks(exploration, optimal)
     while failed < PATIENCE * len(attributes):
         blocks.step()
         best = exploration.best
@@ -138,7 +138,7 @@ def _improve(exploration: Exploration) -> None:
         part = replace(problem, lattice=Lattice(near), data=problem.marginals)
         _Search(exploration, part).run()
         if exploration.best is best:
-            exchange.run()
+            exchange.run(exploration.check)
         failed = 0 if exploration.best is not best else failed + 1
     while blocks.step():
         exploration.require_time()
@@ -161,7 +161,7 @@ class _Search:
         self._packing = Packing(problem.lattice)
         self._guide = Guide(problem, self._packing)
         self._region: Region | None = None
-        self._exchange = Exchange(exploration, self._check)
+        self._exchange = Exchange(exploration)
         self._aim = np.inf  # what the guide measures against without an incumbent
         for checked in exploration.checks:
             if checked.node in problem.lattice:
@@ -230,7 +230,7 @@ class _Search:
                 region = self._region_of(boxes, [sample], whole=False)
                 self._work(region, until=len(region) * WORKED_OFF)
                 if self._exchanges:
-                    self._exchange.run()
+                    self._exchange.run(self._check)
                 if len(self._exploration.checks) == before:
                     most *= 2  # what is left is too rare to be drawn from such boxes
                 elif most < MOST_BOXES:
