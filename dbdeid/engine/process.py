@@ -1,4 +1,4 @@
-"""What a process holds still for a moment: who may read its new files, and Ctrl-C."""
+"""What a process holds still for a moment (who may read its new files, Ctrl-C), and its memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
+
+_GROUPS = Path("/sys/fs/cgroup")
 
 _counting = threading.Lock()
 _inside = 0
@@ -53,3 +56,27 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if held:
             before(*held[0])
+
+
+def memory(groups: Path = _GROUPS, member: Path = Path("/proc/self/cgroup")) -> int | None:
+    """Bytes of memory that this process may use; None where the system does not say.
+
+    It is the memory of the machine, or less where the process is in a control group, as a
+    container is.
+
+    Args:
+        groups: where Linux keeps the limits of control groups.
+        member: says in which group the process is.
+    """
+    try:
+        found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    except (AttributeError, ValueError, OSError):  # as on Windows
+        return None
+    inside = [groups / "memory/memory.limit_in_bytes"]
+    with suppress(OSError):
+        own = groups / member.read_text().strip().rpartition("::/")[2]
+        inside += [folder / "memory.max" for folder in (own, *own.parents)]
+    for limit in inside:
+        with suppress(OSError, ValueError):  # no such group, or `max`
+            found.append(int(limit.read_text()))
+    return min(found)

@@ -9,12 +9,12 @@ machine is, and how busy, is judged by the time that it took to stage the source
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, log
 
+from dbdeid.engine.process import memory
 from dbdeid.prepare.prepare import Prepared
 
 LONG = 60.0  # seconds from which on people want to know before they begin
@@ -51,7 +51,7 @@ class Forecast:
     Attributes:
         seconds: by the clock, as busy as the machine is.
         gigabytes: of memory, at its peak.
-        memory: gigabytes of this machine; None where it does not say.
+        memory: gigabytes that a process may use here; None where the system does not say.
     """
 
     seconds: float
@@ -131,7 +131,7 @@ def forecast(prepared: Prepared, staged: float) -> Forecast | None:
     return Forecast(
         slower * _at(cells, [(one.cells, one.seconds) for one in curve], TIME_BEYOND),
         _at(cells, [(one.cells, one.gigabytes) for one in curve], MEMORY_BEYOND),
-        _memory(),
+        _gigabytes(memory()),
     )
 
 
@@ -161,9 +161,5 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
-def _memory() -> float | None:
-    """Gigabytes of this machine."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    except (AttributeError, ValueError, OSError):  # as on Windows
-        return None
+def _gigabytes(size: int | None) -> float | None:
+    return None if size is None else size / 2**30

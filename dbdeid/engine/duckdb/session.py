@@ -38,7 +38,7 @@ from dbdeid.engine.duckdb.opening import (
 )
 from dbdeid.engine.duckdb.statements import Statements
 from dbdeid.engine.expressions import Query, identifier, literal
-from dbdeid.engine.process import private_files, uninterrupted
+from dbdeid.engine.process import memory, private_files, uninterrupted
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.scratch import Scratch, spill_folder
 from dbdeid.engine.session import Settings
@@ -48,6 +48,8 @@ from dbdeid.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Of the memory there is, DuckDB may fill a half before it spills: searches need the rest.
+OF_MEMORY = 2
 _SIZE = re.compile(r"\d+(\.\d+)? *([KMGT]i?)?B", re.IGNORECASE)
 
 
@@ -125,6 +127,8 @@ class Session(Statements):
                     hint="--memory-limit is a size such as 2GB",
                 )
             config["memory_limit"] = settings.memory_limit
+        elif (most := memory()) is not None:
+            config["memory_limit"] = f"{most // OF_MEMORY}B"
         with ExitStack() as undo:
             scratch = swept(spill_folder(database))
             undo.callback(scratch.remove)
