@@ -1,7 +1,7 @@
 """What a whole run costs, beside one GROUP BY and one write of the same release by DuckDB alone.
 
     python tests/benchmarks/baseline.py [--rows 1000000] [--method full_domain] [--repeats 1]
-        [--threads 2] [--folder FOLDER]
+        [--threads 2] [--folder FOLDER] [--bare]
 
 The table has 20 columns as a hospital's list of stays has them: a record's number, eight
 quasi-identifiers, a diagnosis that must be diverse, and ten columns that are released as they are.
@@ -12,7 +12,9 @@ Two processes are compared by the seconds of their processors and by their peak 
 - the plain one: DuckDB reads the same file, groups its rows by the quasi-identifiers, and writes
   the columns of the release to a Parquet file once.
 
-It prints both, the phases of the run in seconds of the wall, and the ratio.
+It prints both, the phases of the run in seconds of the wall, and the ratio. `--bare` adds what of a
+run is left without search, metrics and review: a third process has one statement for each thing
+that a verified release written twice cannot do without, over a fixed generalization.
 """
 
 from __future__ import annotations
@@ -49,6 +51,14 @@ con = duckdb.connect(config={"threads": int(threads)})
 con.execute(f"CREATE TABLE classes AS SELECT {keys}, count(*) AS n FROM '{source}' GROUP BY ALL")
 con.execute(f"COPY (SELECT {columns} FROM '{source}') TO '{target}' (FORMAT parquet)")
 """
+
+COARSE = {
+    "birth_date": "(year(birth_date) // 20 * 20)::VARCHAR",
+    "zip": "substr(zip::VARCHAR, 1, 1) || '****'",
+    "education": "'*'",
+    "admission_date": "'*'",
+    "length_of_stay": "(length_of_stay // 10)::VARCHAR",
+}
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,15 @@ def measure(source: Path, method: str, threads: int) -> tuple[Spent, Spent, dict
         return run, plain, json.loads(printed)["seconds"]
 
 
+def bare(source: Path, threads: int) -> tuple[Spent, str]:
+    """The bare statements: their cost, and the seconds of processors of each."""
+    keys, rest = list(HIERARCHIES), ["diagnosis", *KEPT]
+    coarse = ", ".join([*(f"{COARSE.get(key, key)} AS {key}" for key in keys), *rest])
+    with tempfile.TemporaryDirectory(dir=source.parent) as folder:
+        words = (source, folder, ", ".join(keys), ", ".join([*keys, *rest]), coarse, str(threads))
+        return Spent.by(sys.executable, Path(__file__).with_name("bare_statements.py"), *words)
+
+
 def main() -> None:
     """Make the table where it is not there yet, and print what both processes cost."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -123,6 +142,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--bare", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as passing:
         folder = asked.folder or Path(passing)
@@ -138,6 +158,10 @@ def main() -> None:
                 flush=True,
             )
             print("  wall s:", ", ".join(f"{name} {of:.1f}" for name, of in phases.items()))
+            if asked.bare:
+                least, each = bare(source, asked.threads)
+                ratio = least.cpu / plain.cpu
+                print(f"  bare: {least.cpu:.1f} CPU s, ratio {ratio:.1f}: {each.rstrip(', ')}")
 
 
 if __name__ == "__main__":
