@@ -261,7 +261,9 @@ class Guide:
         infeasible = self._infeasible(odds)
         ratings: Floats = infeasible * below.astype(np.float32)
         known = self._objective.known(box_sum(box, self._terms)[opened], self._records)
-        score = self._scores(lambda regression: predict(regression)[opened], known, odds[opened])
+        score = self._scores(
+            lambda regression: predict(regression)[opened], known, self._share(odds[opened])
+        )
         sample, count = bounds
         worse: Floats = len(sample) - np.searchsorted(sample, score)
         closed: Floats = worse * (count / len(sample)) + 1 + ROUGH_WORTH * below[opened]
@@ -283,10 +285,11 @@ class Guide:
         self, predict: Callable[[Regression], Floats], known: Floats, best: float
     ) -> _Outlook:
         odds = predict(self._odds)
+        share = self._share(odds)
         return _Outlook(
             self._infeasible(odds),
-            self._share(odds),
-            self._scores(predict, known, odds),
+            share,
+            self._scores(predict, known, share),
             self._rules_out(predict, best),
         )
 
@@ -294,13 +297,15 @@ class Guide:
         return _probability(odds - self._log_odds(self._limit + 0.5), self._odds.spread)
 
     def _share(self, odds: Floats) -> Floats:
+        if self._limit < 1:  # a node that suppresses any is infeasible
+            return np.zeros(len(odds))
         return np.minimum(_sigmoid(odds), self._limit / max(self._people, 1))
 
     def _scores(
-        self, predict: Callable[[Regression], Floats], known: Floats, odds: Floats
+        self, predict: Callable[[Regression], Floats], known: Floats, share: Floats
     ) -> Floats:
         if self._objective.estimate is not None:
-            return self._objective.estimate(known, self._share(odds))
+            return self._objective.estimate(known, share)
         return np.asarray(np.exp(np.clip(predict(self._score), -80, 80)))
 
     def _rules_out(self, predict: Callable[[Regression], Floats], best: float) -> Floats:
@@ -374,7 +379,7 @@ def _probability(excess: Floats, spread: float) -> Floats:
 
 
 def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -30, 30))))
+    return np.asarray(1 / (1 + np.exp(-np.minimum(np.maximum(x, -30), 30))))
 
 
 def _log(x: float) -> float:
