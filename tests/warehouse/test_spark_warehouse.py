@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -170,6 +172,28 @@ def test_files_are_sorted(there: Warehouse, here: Any) -> None:
     here.table("many").coalesce(1).write.format("parquet").saveAsTable("asis")
     assert there.unsorted(there.place("asis")) > 100
     here.catalog.dropTempView("many")
+
+
+LATER = """
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from dbdeid.engine.engines import warehouse_of
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+rows = spark.range(3)
+there = warehouse_of(spark)
+there.found(there.place("none"))
+try:
+    rows.select(rows["id"] + rows["id"].cast("date")).collect()
+except AnalysisException as error:
+    print(error.getCondition())
+"""
+
+
+def test_later_errors_of_the_caller_are_their_own() -> None:
+    words = [sys.executable, "-c", LATER]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("DATATYPE_MISMATCH")
 
 
 def test_what_is_no_warehouse() -> None:

@@ -6,7 +6,6 @@ dropped at its end; its statements have a tag, by which they are stopped when th
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import functions as f
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
@@ -261,7 +261,8 @@ class Spark:
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Errors of Spark may quote cells: their kind is told alone. An interrupt ends its work."""
-        loggers = [logging.getLogger(name) for name in _QUOTING]
+        # made by Spark's own class, or its next error of the caller's would be one of ours
+        loggers = [PySparkLogger.getLogger(name) for name in _QUOTING]
         before = [logger.disabled for logger in loggers]
         for logger in loggers:
             logger.disabled = True
