@@ -169,6 +169,15 @@ def function(name: Function, *given: Expr) -> Expr:
     return exp.Anonymous(this=name, expressions=list(given))
 
 
+def digest_of(*texts: Expr) -> Expr:
+    """A digest of some texts that is not to be forged: `SHA256(CONCAT_WS('|', a, b))`.
+
+    NULL is left out.
+    """
+    joined = exp.ConcatWs(expressions=[exp.Literal.string("|"), *texts])
+    return exp.SHA2(this=joined, length=literal(256))
+
+
 def paren(value: Expr) -> Expr:
     """`(a)`."""
     return exp.paren(value)

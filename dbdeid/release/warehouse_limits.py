@@ -57,10 +57,17 @@ def _of_places(file: SpecFile, program: str) -> Iterator[Mistake]:
 def _of_content(file: SpecFile, program: str) -> Iterator[Mistake]:
     """What would need the records here, or is not counted there."""
     spec, can = file.spec, file.spec.method.can
-    if not can.rules or can.frontier or can.moves:
+    if not (can.rules or can.deals) or can.frontier or can.moves:
         message = f"method {spec.method.name} is not made in {program}"
-        hint = "use full_domain, which needs counts alone, or release where the records can be read"
+        hint = (
+            "use full_domain or local_recoding, which need counts alone, or release where the "
+            "records can be read"
+        )
         yield file.mistake(message, "method", hint=hint)
+    if spec.subject is not None and not can.rules:
+        message = f"whose records are in which block is not told to {program}"
+        hint = "use full_domain, or make one row of each subject in a view"
+        yield file.mistake(message, "subject", hint=hint)
     if spec.preset is not None:
         message = f"preset {spec.preset.name} looks at every value, which {program} is not asked"
         yield file.mistake(message, "preset", hint=_HERE)

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dbdeid.bind.bound import Bound, Counts
+from dbdeid.bind.bound import Bound
 from dbdeid.bind.counted_there import counted_there, held_there, is_counted
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import Query, select
@@ -33,7 +33,7 @@ from dbdeid.publish.promises import declared_of
 from dbdeid.publish.tables import Public
 from dbdeid.record.making import Column
 from dbdeid.record.release_record import ReleaseRecord
-from dbdeid.release import record
+from dbdeid.release import record, warehouse_recoding
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.warehouse_limits import require_possible
 from dbdeid.release.warehouse_places import Places, places_there
@@ -41,7 +41,7 @@ from dbdeid.release.warehouse_table import lend, records_there
 from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
 from dbdeid.verify import Verification
-from dbdeid.verify.warehouse import There, verify_there
+from dbdeid.verify.warehouse import Recoded, There, verify_there
 from dbdeid.workspace.progress import Clock, Notify, Offer
 from dbdeid.workspace.release_files import places
 
@@ -125,9 +125,9 @@ def _made(run: _Run, connection: Any, offer: Offer | None) -> RunResult:
         written = method.write(planned, session)
         exposure.require_unnamed(prepared.bound, session, written.released)
         exposure.require_hidden(prepared, session, written.counted)
-        _write(run, whole, written, prepared.bound.counts)
+        recoded = _write(run, planned, whole, written)
     with clock.phase("verify"):
-        verification = _verified(run, planned, whole, written)
+        verification = _verified(run, planned, whole, written, recoded)
         warnings = (*warnings, *method.told_by(written.outcome))
     with clock.phase("evaluate"):
         kept = _record(run, planned, whole, written, verification, warnings)
@@ -147,20 +147,36 @@ def _told(full: Bound) -> Iterator[str]:
             yield f"{c.name} is published unchanged and was not examined. Your reason: {reason}"
 
 
-def _write(run: _Run, whole: Prepared, written: Written, counts: Counts | None) -> None:
-    """Make the release and its dictionary aside."""
-    node = written.outcome.node
-    assert node is not None
+def _write(run: _Run, planned: Planned[Any], whole: Prepared, written: Written) -> Recoded | None:
+    """Make the release and its dictionary aside; which record became which, if that varies."""
+    counts, node = planned.prepared.bound.counts, written.outcome.node
     assert written.dictionary is not None
     assert counts is not None
-    lent = lend(whole, node, run.session, run.warehouse, counts.table)
     names = [q.name for q in whole.quasi_identifiers]
-    run.places.write(0, records_there(whole, run.source, lent), names)
+    recoded = None
+    dealt = method_of(planned.prepared.bound).dealt(planned, run.session)
+    if dealt is not None:
+        blocks = warehouse_recoding.lend(
+            planned.prepared, dealt, run.session, run.warehouse, counts.table
+        )
+        recoded = warehouse_recoding.recoded_there(whole, run.source, blocks, run.warehouse)
+        run.places.write(0, recoded.released, names)
+    else:
+        assert node is not None
+        lent = lend(whole, node, run.session, run.warehouse, counts.table)
+        run.places.write(0, records_there(whole, run.source, lent), names)
     listed = run.warehouse.lend("dictionary", run.session.table(written.dictionary))
     run.places.write(1, select(*listed.names).from_(listed.table), [])
+    return recoded
 
 
-def _verified(run: _Run, planned: Planned[Any], whole: Prepared, written: Written) -> Verification:
+def _verified(
+    run: _Run,
+    planned: Planned[Any],
+    whole: Prepared,
+    written: Written,
+    recoded: Recoded | None,
+) -> Verification:
     """What is found in the tables that were made.
 
     Raises:
@@ -170,7 +186,7 @@ def _verified(run: _Run, planned: Planned[Any], whole: Prepared, written: Writte
     found = verify_there(
         run.warehouse,
         run.session,
-        There(released, dictionary, run.source),
+        There(released, dictionary, run.source, recoded),
         declared_of(whole, written.outcome),
         declared_of(planned.prepared, written.outcome),
         upload_hierarchies(planned.prepared, run.session),

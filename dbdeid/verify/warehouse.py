@@ -9,10 +9,11 @@ Nothing is shared with what planned or wrote the release.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbdeid.engine.expressions import (
     Query,
+    Select,
     aliased,
     as_often,
     cast,
@@ -20,30 +21,54 @@ from dbdeid.engine.expressions import (
     column,
     count_rows,
     greatest_of,
+    list_of,
     literal,
     select,
     sum_of,
     union_all,
 )
-from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.relation import Column, Relation
+from dbdeid.engine.session import Session, Step, Steps
 from dbdeid.engine.warehouse import Warehouse
 from dbdeid.verify.base import hygiene
+from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Check, Declared, Promise, Verification
-from dbdeid.verify.base.generalization import labels_of, names_of, renamed
+from dbdeid.verify.base.generalization import labels_of, renamed
 from dbdeid.verify.base.populations import Populations
 from dbdeid.verify.base.promises import of_classes
 from dbdeid.verify.base.sensitive import attributes
+from dbdeid.verify.records.crosswalk import RECORD, RECORDS, SOURCE, traced
 from dbdeid.verify.records.truthfulness import truthfulness
 from dbdeid.verify.release import of_models
 
 _RECORDS = "deid_records_there"
-_WRITTEN, _SOURCE, _LISTED, _RAW = (
+_WRITTEN, _SOURCE, _LISTED, _RAW, _BECAME, _CROSSWALK = (
     "verify_written_there",
     "verify_source_there",
     "verify_listed_there",
     "verify_raw_there",
+    "verify_became_there",
+    "verify_crosswalk_there",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """Which record of the source became which of the release, where their levels differ: a claim.
+
+    Attributes:
+        rows: a view in the warehouse: the released columns, and what each quasi-identifier was.
+        had: the columns with that, by quasi-identifier.
+    """
+
+    rows: Relation
+    had: Mapping[str, str]
+
+    @property
+    def released(self) -> Select:
+        """The released columns alone."""
+        own = set(self.had.values())
+        return select(*(c for c in self.rows.names if c not in own)).from_(self.rows.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +79,13 @@ class There:
         released: the written table.
         dictionary: its dictionary.
         source: the table that it was made of.
+        recoded: which record became which; None where levels say it.
     """
 
     released: Relation
     dictionary: Relation
     source: Relation
+    recoded: Recoded | None = None
 
 
 def verify_there(
@@ -94,6 +121,8 @@ def verify_there(
         rows = _counted(warehouse, session, table, names, _WRITTEN)
         values = [c.name for c in attributes(table, counted.models)]
         compared = values or list(counted.quasi_identifiers[:1])  # it is there, if nothing is asked
+        if there.recoded is not None:
+            compared = [name for name in names if name not in counted.bounds]
         source = _counted(warehouse, session, there.source, compared, _SOURCE)
         found, more = of_classes(session, rows, counted, here, hierarchies)
         people = {name: _summed(query) for name, query in populations.items()}
@@ -103,12 +132,17 @@ def verify_there(
         if unjudged:
             checks.append(Check("models", False, f"not judged: {', '.join(sorted(unjudged))}"))
         checks += [*more, _as_expected(session, rows, expected, names)]
-        lent = _labels(warehouse, session, there.source, table, declared, hierarchies)
-        promises.append(truthfulness(warehouse, table, declared, there.source, lent))
+        if there.recoded is not None:
+            crosswalk = _crosswalk(warehouse, session, there.recoded, counted)
+            truth = traced(session, rows, counted, crosswalk, source, hierarchies, here)
+            promises.append(_of_whole_records(warehouse, truth, table, declared, there))
+        else:
+            lent = _labels(warehouse, session, there.source, table, declared, hierarchies)
+            promises.append(truthfulness(warehouse, table, declared, there.source, lent))
     finally:
         for name in (_WRITTEN, _SOURCE):
             session.drop_temp(_each(name))
-        for name in (_WRITTEN, _SOURCE, _LISTED, _RAW):
+        for name in (_WRITTEN, _SOURCE, _LISTED, _RAW, _BECAME, _CROSSWALK):
             session.drop_temp(name)
     checks += [_order(warehouse, (table, listed)), _notes(warehouse, (table, listed))]
     return Verification(tuple(promises), tuple(checks))
@@ -153,11 +187,17 @@ def _as_expected(
 ) -> Check:
     """Whether the warehouse wrote, in the counted columns, just the records that are expected."""
     columns = [c for name in names if (c := rows.find(name))]
-    keys = names_of(columns)
+    more, less = _differences(session, renamed(rows, columns), renamed(expected, columns))
+    detail = f"{more} records that are not expected, and {less} missing" if more or less else ""
+    return Check("records", not detail, detail)
+
+
+def _differences(steps: Steps, found: Select, expected: Select) -> tuple[int, int]:
+    """How many rows are there more often than expected, and how many less often."""
     sides = []
-    for table, sign in ((rows, 1), (expected, -1)):
-        side = renamed(table, columns).subquery("side")
-        sides.append(select(*keys, aliased(literal(sign), "sign")).from_(side))
+    keys = found.named_selects
+    for query, sign in ((found, 1), (expected, -1)):
+        sides.append(select(*keys, aliased(literal(sign), "sign")).from_(query.subquery("side")))
     surplus = aliased(sum_of(column("sign")), "surplus")
     unlike = select(surplus).from_(union_all(*sides).subquery("both")).group_by(*keys)
     totals = (
@@ -167,9 +207,52 @@ def _as_expected(
             greatest_of(literal(0), literal(0) - column("surplus")),
         )
     )
-    more, less = session.row(select(*totals).from_(unlike.subquery("unlike")))
-    detail = f"{more} records that are not expected, and {less} missing" if more or less else ""
-    return Check("records", not detail, detail)
+    more, less = steps.row(select(*totals).from_(unlike.subquery("unlike")))
+    return int(more), int(less)
+
+
+def _crosswalk(
+    warehouse: Warehouse, session: Session, recoded: Recoded, counted: Declared
+) -> Relation:
+    """Which counted records became which by the claim, as `verify.records.crosswalk` has it."""
+    was = [column(recoded.had[name]) for name in counted.quasi_identifiers]
+    became = [column(c.name) for c in counted.columns]
+    cells = [*was, *became]
+    query = select(*cells, aliased(count_rows(), _RECORDS)).from_(recoded.rows.table)
+    found = warehouse.arrow(query.group_by(*(c.copy() for c in cells)))
+    pairs = session.stage(_temporary(_BECAME), found.to_reader(), {})
+    texts = (
+        aliased(list_of(*map(as_text, side)), name)
+        for side, name in ((was, SOURCE), (became, RECORD))
+    )
+    records = aliased(cast(column(_RECORDS), "BIGINT"), RECORDS)
+    return session.run(Step(_CROSSWALK, select(*texts, records).from_(pairs.table)))
+
+
+def _of_whole_records(
+    warehouse: Warehouse, truth: Promise, table: Relation, declared: Declared, there: There
+) -> Promise:
+    """What is proven of the counted columns, and that the claim has all columns of both tables."""
+    assert there.recoded is not None
+    recoded, found = there.recoded, truth.found
+    if not isinstance(found, Mapping):
+        return truth
+    released = [Column(c.name, "") for c in declared.columns]
+    invented, unreleased = _differences(
+        warehouse, renamed(table, released), renamed(recoded.rows, released)
+    )
+    others = [c for c in released if c.name not in (*declared.quasi_identifiers, *declared.bounds)]
+    was = [Column(name, "") for name in declared.quasi_identifiers]
+    claimed = [Column(recoded.had[c.name], "") for c in was]
+    missing, foreign = _differences(
+        warehouse,
+        renamed(there.source, [*was, *others]),
+        renamed(recoded.rows, [*claimed, *others]),
+    )
+    whole = dict(found)
+    whole["missing_records"] = max(found["missing_records"], missing, unreleased)
+    whole["invented_records"] = max(found["invented_records"], invented, foreign)
+    return replace(truth, found=whole, holds=truth.holds and whole == truth.declared)
 
 
 def _labels(

@@ -33,13 +33,17 @@ def test_nothing_is_refused_of_a_plain_release() -> None:
     keep = {"name": "full_domain", "suppression_limit": 0.1, "suppressed": "keep"}
     require_possible(read(spec(method=keep, null_policy="exclude")), "Spark")
     require_possible(read(spec(output={"bounds": True})), "Spark")
+    require_possible(read(spec(method="local_recoding")), "Spark")
 
 
 AGE: dict[str, Any] = {"role": QI, "domain": [0, 120]}
 PSEUDONYM = {"role": "identifier", "pseudonym": True}
 BY_TABLE = {"role": QI, "hierarchy": {"table": "ages"}}
 REFUSED = {
-    "local_recoding": ({"method": "local_recoding"}, "method local_recoding is not made in Spark"),
+    "whose blocks": (
+        {"method": "local_recoding", "subject": "name"},
+        "whose records are in which block is not told to Spark",
+    ),
     "relocation": ({"method": {"name": "relocation"}}, "method relocation is not made in Spark"),
     "policy": (
         {

@@ -84,6 +84,26 @@ class Draft:
         return dictionary_step(self.quasi_identifiers, staged)
 
 
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """What says where a planned release has each record, for an engine that has the records.
+
+    Of records that are alike in the codes of all quasi-identifiers and sensitive attributes, those
+    from place `first` to `last`, from 1, are in a block. Which of them have which place only the
+    secret tells.
+
+    Attributes:
+        units: q0, q1, …, v0, v1, …: the codes; first, last, block.
+        blocks: block; of each quasi-identifier k0, k1, …: what it reads; where it has bounds
+            lower0, upper0, ….
+        secret: key, one row.
+    """
+
+    units: Relation
+    blocks: Relation
+    secret: Relation
+
+
 class Method(ABC, Generic[Plan]):
     """A way to make a release. What it can do is declared by its class in `spec/method/`."""
 
@@ -130,6 +150,10 @@ class Method(ABC, Generic[Plan]):
     @abstractmethod
     def write(self, planned: Planned[Plan], session: Session) -> Written:
         """The release as temporary tables, sorted and ready to be verified."""
+
+    def dealt(self, planned: Planned[Plan], session: Session) -> Dealt | None:
+        """Where a written release has each record; None where levels and kept classes say it."""
+        return None
 
     @abstractmethod
     def steps(self, draft: Draft) -> Iterator[Step]:

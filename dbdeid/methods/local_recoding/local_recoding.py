@@ -25,7 +25,7 @@ from dbdeid.lattice.exploration import Placed
 from dbdeid.lattice.lattice import Lattice
 from dbdeid.lattice.tuples import Tuples
 from dbdeid.methods.attacks import downcoding, minimality
-from dbdeid.methods.common.method import Draft, Method, Planned
+from dbdeid.methods.common.method import Dealt, Draft, Method, Planned
 from dbdeid.methods.common.mixed_levels import Mixed
 from dbdeid.methods.common.outcome import Outcome, Written
 from dbdeid.methods.common.release_dictionary import dictionary_step, upload_dictionary
@@ -365,12 +365,7 @@ def write(
     """
     names = names_of(quasi_identifiers, parameters)
     shown = [column.shown for column in plan.columns]
-    unchanged = [
-        q.name
-        for q, values in zip(quasi_identifiers, shown, strict=True)
-        if not any(value.level for value in values.values())
-    ]
-    for step in steps(names, unchanged):
+    for step in steps(names, unchanged(quasi_identifiers, plan)):
         session.run(step)
     staged, *counted, crosswalk = (
         session.run(step) for step in recoded_rows.release_steps(names, released)
@@ -395,6 +390,15 @@ def write(
         staged,
         crosswalk=crosswalk,
     )
+
+
+def unchanged(quasi_identifiers: Sequence[QuasiIdentifier], plan: RecodingPlan) -> list[str]:
+    """The quasi-identifiers that no block generalizes."""
+    return [
+        q.name
+        for q, own in zip(quasi_identifiers, plan.columns, strict=True)
+        if not any(value.level for value in own.shown.values())
+    ]
 
 
 def steps(names: Names, unchanged: Sequence[str]) -> tuple[Step, Step]:
@@ -432,6 +436,13 @@ class LocalRecodingMethod(Method[RecodingPlan]):
         prepared = planned.prepared
         qis, parameters = prepared.quasi_identifiers, prepared.parameters
         return write(session, qis, prepared.released, planned.plan, parameters)
+
+    def dealt(self, planned: Planned[RecodingPlan], session: Session) -> Dealt:
+        """Where the records of each unit go, and what blocks read."""
+        prepared = planned.prepared
+        names = names_of(prepared.quasi_identifiers, prepared.parameters)
+        kept = unchanged(prepared.quasi_identifiers, planned.plan)
+        return recoded_rows.dealt(session, names, kept)
 
     def steps(self, draft: Draft) -> Iterator[Step]:
         """From units of records to blocks and to the release.

@@ -23,6 +23,8 @@ from dbdeid.engine.expressions import (
     column,
     count_rows,
     list_of,
+    max_of,
+    min_of,
     same_value,
     select,
     try_cast,
@@ -32,6 +34,7 @@ from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
 from dbdeid.lattice.tuples import Tuples, Values
 from dbdeid.methods.common.generalized import COUNTED, STAGED, released_names
+from dbdeid.methods.common.method import Dealt
 from dbdeid.methods.common.mixed_levels import Mixed
 from dbdeid.methods.common.secret import SECRET
 from dbdeid.methods.local_recoding.search.blocks import Blocks
@@ -215,17 +218,56 @@ def recoded_step(names: Names, unchanged: Collection[str]) -> Step:
         alias = f"m{i}"
         table = marks_relation(i).aliased(alias)
         query = query.join(table, on=column("mark", alias).eq(column(f"m{i}", "classes")))
-        label: Expr = column("label", alias)
-        if q.name in unchanged:
-            label = cast(label, q.column.type)
-        query = query.select(aliased(label, f"k{i}"))
+        query = query.select(aliased(_label(q, alias, unchanged), f"k{i}"))
         for end in ("lower", "upper") if q.bounds else ():
-            # the end of an interval may lie outside the type
-            kind = q.column.type
-            bound = try_cast(column(end, alias), kind)
-            query = query.select(aliased(bound, f"b{bounds}"))
+            query = query.select(aliased(_bound(q, alias, end), f"b{bounds}"))
             bounds += 1
     return Step(RECODED.name, query)
+
+
+def dealt(session: Session, names: Names, unchanged: Collection[str]) -> Dealt:
+    """Where the records of each unit go, and what blocks read, once these are staged.
+
+    Args:
+        session: where they are.
+        names: of the columns.
+        unchanged: as `recoded_step` takes them.
+    """
+    codes = [aliased(cast(column(name, "u"), "BIGINT"), name) for name in names.codes]
+    ends = (aliased(min_of(column("place")), "first"), aliased(max_of(column("place")), "last"))
+    runs = select("unit", *ends, "block").from_(PLACES.table).group_by("unit", "block")
+    units = select("unit", *names.codes).distinct().from_(UNIT_ROWS.table)
+    same = column("unit", "u").eq(column("unit", "r"))
+    spans = (column(name, "r") for name in ("first", "last", "block"))
+    query = select(*codes, *spans).from_(units.subquery("u")).join(runs.subquery("r"), on=same)
+    return Dealt(
+        session.run(Step("deid_dealt_units", query)),
+        session.run(_blocks_read(names, unchanged)),
+        SECRET,
+    )
+
+
+def _blocks_read(names: Names, unchanged: Collection[str]) -> Step:
+    """What each block reads."""
+    query = select(column("block", "classes")).from_(CLASSES.aliased("classes"))
+    for i, q in enumerate(names.quasi_identifiers):
+        alias = f"m{i}"
+        same = column("mark", alias).eq(column(alias, "classes"))
+        query = query.join(marks_relation(i).aliased(alias), on=same)
+        query = query.select(aliased(_label(q, alias, unchanged), f"k{i}"))
+        for end in ("lower", "upper") if q.bounds else ():
+            query = query.select(aliased(_bound(q, alias, end), f"{end}{i}"))
+    return Step("deid_dealt_blocks", query)
+
+
+def _label(q: QuasiIdentifier, alias: str, unchanged: Collection[str]) -> Expr:
+    label = column("label", alias)
+    return cast(label, q.column.type) if q.name in unchanged else label
+
+
+def _bound(q: QuasiIdentifier, alias: str, end: str) -> Expr:
+    """The end of an interval, which may lie outside the type."""
+    return try_cast(column(end, alias), q.column.type)
 
 
 def release_steps(names: Names, released: Sequence[Column]) -> tuple[Step, ...]:

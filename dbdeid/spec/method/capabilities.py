@@ -60,6 +60,8 @@ class Capabilities:
         compared: whether it holds what full-domain and local recoding both hold, so that the two
             can be compared.
         rules: whether it releases equal values alike, so that a rule for each value says it all.
+        deals: whether records that are alike are dealt to blocks, so that what each block takes of
+            them says it all.
         reuse: why the levels of a run cannot be applied to other records; None where they can.
         searched: why there is no search for a transformation to show; None where there is.
         grid: why such searches are not compared by what they suppress; None where they can be.
@@ -82,6 +84,7 @@ class Capabilities:
     moves: bool = False
     compared: bool = False
     rules: bool = False
+    deals: bool = False
     reuse: Refused | None = Refused("it has no levels", "run it without --reuse")
     searched: Refused | None = Refused(
         "chooses no levels: there is no such search to show", "run it"

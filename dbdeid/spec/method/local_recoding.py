@@ -28,6 +28,7 @@ class LocalRecoding(MethodPart):
         leveled=True,
         mixes=True,
         compared=True,
+        deals=True,
         unheld=(
             Unheld(
                 lambda model: population_of(model) is not None,
