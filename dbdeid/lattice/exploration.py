@@ -221,6 +221,17 @@ class Exploration:
         """Let the search go on for so long from now; None: as long as it takes."""
         self._deadline = None if seconds is None else monotonic() + seconds
 
+    def hold_back(self, share: float) -> float | None:
+        """Let the search end earlier by a share of the time that is left, and give that time.
+
+        None where it has no limit.
+        """
+        left = self.time_left
+        if left is None:
+            return None
+        self.allow(left * (1 - share))
+        return left * share
+
     @property
     def time_left(self) -> float | None:
         """The seconds that are left; None: as many as it takes."""

@@ -31,7 +31,7 @@ from dbdeid.lattice.tuples import Marginals
 from dbdeid.methods.full_domain.search.regression import Features
 
 Block = frozenset[int]
-SIZES = (1 << 12, 1 << 14, 1 << 16, 1 << 18)  # most levels of a block, one after the other
+SIZES = tuple(1 << bits for bits in range(12, 26, 2))  # most levels of a block, one by one
 ROUNDING = 1e-9  # more than rounding moves a sum of bounds
 
 

@@ -34,7 +34,8 @@ BOXES = 2048  # boxes at first
 MOST_BOXES = 1 << 16
 WINDOW = 1 << 15  # nodes near the best that are searched at a time
 PATIENCE = 3  # times as many of them as attributes that may fail to help
-REFINED = 4096  # boxes more that are made for a last bound
+REFINED = 1024  # boxes that are made at a time for a last bound
+HELD_BACK = 0.15  # of the time of a search, for that
 
 
 def optimal(exploration: Exploration) -> None:
@@ -210,6 +211,7 @@ class _Search:
         random = np.random.default_rng(0)
         limited = self._exploration.time_left is not None and not self._partial
         blocks = Blocks(self._exploration, optimal) if limited else None
+        held_back = self._exploration.hold_back(HELD_BACK)
         try:
             while True:
                 if blocks is not None:
@@ -235,12 +237,23 @@ class _Search:
                     most *= 2  # what is left is too rare to be drawn from such boxes
                 elif most < MOST_BOXES:
                     most += most // 2
-        except (OutOfTime, KeyboardInterrupt):
+        except (OutOfTime, KeyboardInterrupt) as ended:
             if self._region is None or not self._region.whole:
                 boxes.learn(self._exploration.checks, self._exploration.best)
-                boxes.refine(len(boxes) + REFINED)
-                self._exploration.bound = max(self._exploration.bound, boxes.bound)
+                # who interrupts does not want to wait
+                self._exploration.allow(held_back if isinstance(ended, OutOfTime) else 0.0)
+                self._refine(boxes)
             raise
+
+    def _refine(self, boxes: Boxes) -> None:
+        """Raise the bound of what was not looked at, in the time that was held back for it."""
+        before = -1
+        while len(boxes) != before:
+            before = len(boxes)
+            boxes.refine(before + REFINED)
+            self._exploration.bound = max(self._exploration.bound, boxes.bound)
+            if not self._exploration.time_left:
+                return
 
     def _region_of(self, boxes: Boxes, nodes: Iterable[Packed], whole: bool) -> Region:
         def blocks() -> Iterator[tuple[Packed, NDArray[np.float64]]]:
