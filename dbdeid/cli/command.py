@@ -100,7 +100,10 @@ _COMMON: dict[str, Any] = {
         Path | None, typer.Option(help="The owner's database, in place of the spec's.")
     ],
     "threads": Annotated[int | None, typer.Option(min=1, max=1024, help="Threads of the engine.")],
-    "memory_limit": Annotated[str | None, typer.Option(help="Memory of the engine, as in 2GB.")],
+    "memory_limit": Annotated[
+        str | None,
+        typer.Option(help="Memory of the engine, as in 2GB; else half of what there is."),
+    ],
     "show_values": Annotated[
         bool, typer.Option("--show-values", help="Name values of quasi-identifiers.")
     ],
