@@ -13,6 +13,7 @@ transformation. Values so rare that only large blocks may have them are dealt fi
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.lattice.lattice import Lattice, Node
-from dbdeid.lattice.packed_columns import Column, Pack, packing
+from dbdeid.lattice.packed_columns import LOOKUP_BYTES, Column, Pack, packing
 from dbdeid.lattice.rule import Portions
 from dbdeid.lattice.tuples import Tuples
 from dbdeid.methods.local_recoding.search.ascending import affordable
@@ -188,15 +189,24 @@ class _Table:
         self._exact = exact
         columns = _columns(lattice, units)
         members = packing([column.size for column in columns])
-        self._packs = [Pack(own, [columns[i] for i in own]) for own in members]
-        self._codes = [pack.codes(units) for pack in self._packs]
+        self._packs = [
+            _Bucketed(i, own, Pack(own, [columns[j] for j in own])) for i, own in enumerate(members)
+        ]
+        self._codes = [pack.pack.codes(units) for pack in self._packs]
         self._place = _places(taxonomy, demands)
         self._top = lattice.top
         layout = Layout.of(demands)
         self._counts, self.stages = layout.counts, layout.stages
         none = np.zeros(len(units.weights), np.int64)
         self._value = none if layout.attribute is None else demands.of_units(layout.attribute)
-        self.pool = Pool(np.arange(len(units.weights)), units.weights)
+        self._fill(Pool(np.arange(len(units.weights)), units.weights))
+
+    def _fill(self, pool: Pool) -> None:
+        """Let these records be in the pool, with what every transformation asks of them at hand."""
+        self.pool = pool
+        # numbers of places are looked up in half the time
+        self._codes_of_pool = [own[pool.row].astype(np.intp) for own in self._codes]
+        self._counts_of_pool = pool.count.astype(np.float64)
 
     def promising(self, nodes: Sequence[Node], stage: Stage) -> Sequence[Node]:
         """All: asking costs as much as dealing."""
@@ -224,22 +234,25 @@ class _Table:
             return None
         stay = held[dealt.block]
         found = Blocks(dealt.row[stay], dealt.block[stay], dealt.records[stay]).tidied()
-        self.pool = pool.without(found)
+        self._fill(pool.without(found))
         return found
 
     def _classes(self, node: Node, pool: Pool, least: int) -> tuple[Ints, Ints]:
         """The units of the pool in classes that are large enough, and their classes."""
-        lookups = [pack.lookup(node) for pack in self._packs]
-        codes = [own[pool.row] for own in self._codes]
+        codes = self._codes_of_pool
         # two classes may fall into a bucket: then it is only larger
         bucket = np.zeros(len(pool.row), np.uint32)
-        for i, (lookup, own) in enumerate(zip(lookups, codes, strict=True)):
-            bucket += _mixed(lookup.group, i)[own]
+        for pack, own in zip(self._packs, codes, strict=True):
+            bucket += pack.mixed(node)[own]
         bucket >>= np.uint32(32 - min(len(bucket).bit_length() + 1, BUCKETS))
-        large = np.bincount(bucket, pool.count) >= least
-        kept = np.flatnonzero(large[bucket])
+        sizes = np.bincount(bucket, self._counts_of_pool)
+        if sizes.max(initial=0) < least:  # as of most transformations
+            none = np.zeros(0, np.int64)
+            return none, none
+        kept = np.flatnonzero((sizes >= least)[bucket])
         key, space = np.zeros(len(kept), np.int64), 1
-        for lookup, own in zip(lookups, codes, strict=True):
+        for pack, own in zip(self._packs, codes, strict=True):
+            lookup = pack.pack.lookup(node)
             if space * lookup.size >= 1 << 62:
                 distinct, key = np.unique(key, return_inverse=True)
                 space = len(distinct)
@@ -399,6 +412,35 @@ def _changes(*keys: Ints) -> Mask:
     for key in keys:
         found[1:] |= key[1:] != key[:-1]
     return found
+
+
+class _Bucketed:
+    """A pack whose groups fall into buckets; what a node makes of its codes is kept for the next.
+
+    Args:
+        number: of the pack.
+        members: its attributes.
+        pack: the pack.
+    """
+
+    def __init__(self, number: int, members: list[int], pack: Pack) -> None:
+        self.pack = pack
+        self._number = number
+        self._members = members
+        self._mixed: OrderedDict[Node, NDArray[np.uint32]] = OrderedDict()
+        self._bytes = 0
+
+    def mixed(self, node: Node) -> NDArray[np.uint32]:
+        """A number as good as random for the group of each code."""
+        levels = tuple(node[i] for i in self._members)
+        if levels in self._mixed:
+            self._mixed.move_to_end(levels)
+            return self._mixed[levels]
+        self._mixed[levels] = made = _mixed(self.pack.lookup(node).group, self._number)
+        self._bytes += made.nbytes
+        while self._bytes > LOOKUP_BYTES and len(self._mixed) > 1:
+            self._bytes -= self._mixed.popitem(last=False)[1].nbytes
+        return made
 
 
 def _mixed(group: Ints, pack: int) -> NDArray[np.uint32]:
