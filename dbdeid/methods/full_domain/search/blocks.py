@@ -50,6 +50,7 @@ class Blocks:
         self._exploration = exploration
         self._search = search
         self._found: dict[Block, float] = {}
+        self._most = SIZES[0]
         self._steps = self._work() if self._applies else iter(())
 
     @property
@@ -62,11 +63,17 @@ class Blocks:
         """Search one more block; False: there is none."""
         return next(self._steps, None) is not None
 
+    def begin(self) -> None:
+        """Search all small blocks, which takes little and gives a first bound."""
+        while self._most == SIZES[0] and self.step():
+            pass
+
     def _work(self) -> Iterator[Block]:
         problem = self._exploration.problem
         entropies = Features(problem.lattice, problem.marginals).least_general
         order = [int(i) for i in np.argsort(entropies, kind="stable")]
         for most in SIZES:
+            self._most = most
             for attributes in (order, order[::-1]):
                 blocks = _filled(problem.lattice, attributes, most)
                 if len(blocks) == 1:

@@ -122,7 +122,6 @@ def _improve(exploration: Exploration) -> None:
     random, failed = np.random.default_rng(0), 0
     exchange, blocks = Exchange(exploration), Blocks(exploration, optimal)
     while failed < PATIENCE * len(attributes):
-        blocks.step()
         best = exploration.best
         at = best.node if best else problem.lattice.top
         free: set[int] = set()
@@ -139,7 +138,10 @@ def _improve(exploration: Exploration) -> None:
         part = replace(problem, lattice=Lattice(near), data=problem.marginals)
         _Search(exploration, part).run()
         if exploration.best is best:
+            blocks.begin()
             exchange.run(exploration.check)
+        if exploration.best is best:
+            blocks.step()
         failed = 0 if exploration.best is not best else failed + 1
     while blocks.step():
         exploration.require_time()
