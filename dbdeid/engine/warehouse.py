@@ -40,6 +40,19 @@ class Warehouse(Steps, Protocol):
             DataError: there is none of that name.
         """
 
+    def files(self, address: str) -> Relation:
+        """Files that hold one table, described, as a view until the connection is closed.
+
+        Args:
+            address: of a file, a folder or a pattern, with the scheme of its file system.
+
+        Raises:
+            DataError: none are there, they are of no format with types, or cannot be read.
+        """
+
+    def overlap(self, source: Relation, place: Relation) -> bool:
+        """Whether a source is read from the files of a table."""
+
     def place(self, name: str) -> Relation:
         """Where a table of this name is made: in the current schema of the connection."""
 

@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbdeid.bind.bound import Bound, Counts
-from dbdeid.bind.counted_there import counted_there, held_there, is_counted
+from dbdeid.bind.counted_there import (
+    counted_there,
+    held_there,
+    is_counted,
+    is_there,
+    source_there,
+)
 from dbdeid.engine.engines import ENGINE
 from dbdeid.engine.expressions import Query, select
 from dbdeid.engine.relation import Relation
@@ -101,10 +107,10 @@ def run_there(
     clock = Clock(notify)
     with closing(warehouse), ENGINE.open(None, read_only=False, settings=settings) as session:
         require_possible(file, warehouse.program)
-        source = warehouse.source(file.spec.source_name)
+        source = source_there(file, warehouse)
         with places_there(warehouse, file.spec.release, source) as tables:
             with clock.phase("describe"):
-                full = held_there(file, warehouse, session)
+                full = held_there(file, source, session)
                 findings.require_of_columns(full, warehouse)
             return _made(_Run(warehouse, session, clock, tables, source, full), connection, offer)
 
@@ -190,10 +196,10 @@ def _verified(run: _Run, planned: Planned[Any], whole: Prepared, written: Writte
 def _populations(prepared: Prepared) -> Mapping[str, Query]:
     """The populations, those of the warehouse counted once more."""
     found = [coded.found for coded in prepared.populations]
-    counts, spec = prepared.bound.counts, prepared.bound.spec
+    counts = prepared.bound.counts
     assert counts is not None
     for population in found:
-        if spec.kind_of(population.name) == "table":
+        if is_there(prepared.bound, population.name):
             counts.population(population.name)
     return by_name(found)
 
