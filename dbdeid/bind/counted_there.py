@@ -13,15 +13,14 @@ from functools import partial
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound, BoundColumn, Counts
-from dbdeid.bind.histogram import counted_columns
+from dbdeid.data.classes import subjects_here
 from dbdeid.data.location.file_formats import is_pattern, is_remote
 from dbdeid.engine.expressions import Expr, Query, aliased, as_often, column, count_rows, select
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.warehouse import Warehouse
+from dbdeid.engine.warehouse import FIRST, LAST, RECORDS, Warehouse
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import OfSensitive, population_of
-from dbdeid.query.dialects.histogram import COUNTED
 from dbdeid.sources.files import Opened
 from dbdeid.spec.column.column_spec import given_reason
 from dbdeid.spec.file import SpecFile
@@ -68,7 +67,6 @@ def held_there(file: SpecFile, table: Relation, session: Session) -> Bound:
         SpecError: columns missing in the table or in the spec, types that cannot be released, and
             columns that leave uncounted without a reason.
     """
-    counted_columns(file)  # which refuses what counts do not suffice for
     empty = _empty(session, table.columns)
     unread = replace(file, spec=file.spec.model_copy(update={"source": _EMPTY}))
     bound = replace(bind(unread, session, Opened(select("*").from_(empty.table))), file=file)
@@ -128,10 +126,10 @@ def _untyped(bound: Bound, table: Relation) -> Iterator[Mistake]:
                 found.name,
                 hint="cast it in a view, and release that",
             )
-        elif found.name.lower() == COUNTED:
-            yield bound.file.mistake(
-                f"a column {COUNTED!r} would meet the counts", "columns", found.name, hint="rename"
-            )
+        elif found.name.lower() in (RECORDS, FIRST, LAST):
+            name = found.name
+            message = f"a column {name!r} would meet the counts"
+            yield bound.file.mistake(message, "columns", name, hint="rename it in a view")
 
 
 def _unexplained(bound: Bound) -> Iterator[Mistake]:
@@ -159,7 +157,14 @@ def counted_there(full: Bound, warehouse: Warehouse, session: Session) -> Bound:
         SpecError: the counted columns do not suit the spec.
     """
     columns = {c.name: c.spec for c in full.columns if is_counted(full, c)}
-    counts = _counts(warehouse, session, full.source.subquery("there"), list(columns), _COUNTS)
+    rows, subject = full.source.subquery("there"), full.subject
+    if subject is None:
+        counts = _counts(warehouse, session, rows, list(columns), _COUNTS)
+    else:
+        query = select(*map(column, [*columns, subject.name])).from_(rows)
+        found = warehouse.profiles(query, subject.name)
+        counts = subjects_here(session, found, subject.name, _COUNTS)
+        columns |= {c.name: c.spec for c in full.columns if c.column == subject}
     spec = full.spec
     alone = {
         "columns": columns,
@@ -170,7 +175,7 @@ def counted_there(full: Bound, warehouse: Warehouse, session: Session) -> Bound:
     file = replace(full.file, spec=spec.model_copy(update=alone))
     bound = bind(file, session, Opened(_each(counts, list(columns))))
     population = partial(_population, full, warehouse, session)
-    return replace(bound, counts=Counts(counts, COUNTED, population))
+    return replace(bound, counts=Counts(counts, RECORDS, population))
 
 
 def _counts(
@@ -178,14 +183,14 @@ def _counts(
 ) -> Relation:
     """How often each combination of some columns is there, here."""
     cells = [column(name) for name in names]
-    query = select(*cells, aliased(count_rows(), COUNTED)).from_(rows)
+    query = select(*cells, aliased(count_rows(), RECORDS)).from_(rows)
     found = warehouse.arrow(query.group_by(*(c.copy() for c in cells)))
     return session.stage(Relation(place, schema="main", catalog="temp"), found.to_reader(), {})
 
 
 def _each(counts: Relation, names: Sequence[str]) -> Query:
     """Each combination as often as it was counted."""
-    return as_often(counts.table, [column(name) for name in names], column(COUNTED))
+    return as_often(counts.table, [column(name) for name in names], column(RECORDS))
 
 
 def _population(full: Bound, warehouse: Warehouse, session: Session, name: str) -> Query:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["table", "view"]
+# Columns of profiles: how many records, and the numbers of the subjects, the last one left out.
+RECORDS, FIRST, LAST = "deid_records", "deid_first", "deid_last"
 
 
 class Warehouse(Steps, Protocol):
@@ -67,6 +69,18 @@ class Warehouse(Steps, Protocol):
 
     def arrow(self, query: Query) -> pa.Table:
         """All rows of a query."""
+
+    def profiles(self, rows: Query, subject: str) -> pa.Table:
+        """Whose rows are which, as counts: subjects whose rows are all alike are one profile.
+
+        Args:
+            rows: a query with the subject of each row.
+            subject: its column, without NULL.
+
+        Returns:
+            The other columns of the query with RECORDS, FIRST and LAST: each of the subjects that
+            are numbered so has that many of these rows. Who has which number means nothing.
+        """
 
     def lend(self, name: str, rows: pa.Table) -> Relation:
         """Rows as a view, until the connection is closed."""

@@ -21,9 +21,9 @@ from dbdeid.bind.counted_there import (
     source_there,
 )
 from dbdeid.engine.engines import ENGINE
-from dbdeid.engine.expressions import Query, select
+from dbdeid.engine.expressions import Query, aliased, column, select
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.engine.warehouse import Warehouse
 from dbdeid.errors import VerificationError
 from dbdeid.evaluation import measurement
@@ -34,7 +34,7 @@ from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.registry import method_of, ready
 from dbdeid.prepare.populations import by_name
-from dbdeid.prepare.prepare import Prepared, upload_hierarchies
+from dbdeid.prepare.prepare import Prepared, require_subjects, upload_hierarchies
 from dbdeid.publish.promises import declared_of
 from dbdeid.publish.tables import Public
 from dbdeid.record.making import Column
@@ -43,7 +43,7 @@ from dbdeid.release import record
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.warehouse_limits import require_possible
 from dbdeid.release.warehouse_places import Places, places_there
-from dbdeid.release.warehouse_table import lend, records_there
+from dbdeid.release.warehouse_table import Lent, lend, records_there
 from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
 from dbdeid.verify import Verification
@@ -51,6 +51,8 @@ from dbdeid.verify.warehouse import There, verify_there
 from dbdeid.workspace.progress import Clock, Notify, Offer
 from dbdeid.workspace.release_files import places
 
+# What the engine keeps of the counts in memory; the rest is on disk, in a folder of its owner's.
+MEMORY = "1GB"
 FORGOTTEN = (
     "nothing remembers this release: it was compared with none before it, and no later one will be "
     "with it"
@@ -93,7 +95,8 @@ def run_there(
         file: the spec, of which nothing is open.
         warehouse: where its source is; it is closed at the end.
         connection: the caller's, that it is reached by.
-        settings: limits of the engine that searches here.
+        settings: limits of the engine that has the counts here; its memory is MEMORY if they name
+            none.
         notify: called with each phase, and with the search's progress.
         offer: asked, when the search is interrupted, whether to release the best found so far.
 
@@ -104,14 +107,17 @@ def run_there(
         VerificationError: the written table does not keep its promises; nothing was published.
         ExpectationError: it misses what the spec expects of it; nothing was published.
     """
-    clock = Clock(notify)
-    with closing(warehouse), ENGINE.open(None, read_only=False, settings=settings) as session:
+    clock, limits = Clock(notify), settings or Settings()
+    if limits.memory_limit is None:
+        limits = replace(limits, memory_limit=MEMORY)
+    with closing(warehouse), ENGINE.open(None, read_only=False, settings=limits) as session:
         require_possible(file, warehouse.program)
         source = source_there(file, warehouse)
         with places_there(warehouse, file.spec.release, source) as tables:
             with clock.phase("describe"):
                 full = held_there(file, source, session)
                 findings.require_of_columns(full, warehouse)
+                require_subjects(full, warehouse)
             return _made(_Run(warehouse, session, clock, tables, source, full), connection, offer)
 
 
@@ -131,12 +137,12 @@ def _made(run: _Run, connection: Any, offer: Offer | None) -> RunResult:
         written = method.write(planned, session)
         exposure.require_unnamed(prepared.bound, session, written.released)
         exposure.require_hidden(prepared, session, written.counted)
-        _write(run, whole, written, prepared.bound.counts)
+        lent = _write(run, whole, written, prepared.bound.counts)
     with clock.phase("verify"):
         verification = _verified(run, planned, whole, written)
         warnings = (*warnings, *method.told_by(written.outcome))
     with clock.phase("evaluate"):
-        kept = _record(run, planned, whole, written, verification, warnings)
+        kept = _record(run, planned, whole, written, lent, verification, warnings)
     with clock.phase("publish"):
         run.places.swap()
     table = run.places.tables[0]
@@ -153,7 +159,7 @@ def _told(full: Bound) -> Iterator[str]:
             yield f"{c.name} is published unchanged and was not examined. Your reason: {reason}"
 
 
-def _write(run: _Run, whole: Prepared, written: Written, counts: Counts | None) -> None:
+def _write(run: _Run, whole: Prepared, written: Written, counts: Counts | None) -> Lent:
     """Make the release and its dictionary aside."""
     node = written.outcome.node
     assert node is not None
@@ -164,6 +170,7 @@ def _write(run: _Run, whole: Prepared, written: Written, counts: Counts | None) 
     run.places.write(0, records_there(whole, run.source, lent), names)
     listed = run.warehouse.lend("dictionary", run.session.table(written.dictionary))
     run.places.write(1, select(*listed.names).from_(listed.table), [])
+    return lent
 
 
 def _verified(run: _Run, planned: Planned[Any], whole: Prepared, written: Written) -> Verification:
@@ -209,6 +216,7 @@ def _record(
     planned: Planned[Any],
     whole: Prepared,
     written: Written,
+    lent: Lent,
     verification: Verification,
     warnings: tuple[str, ...],
 ) -> ReleaseRecord:
@@ -227,8 +235,8 @@ def _record(
         upload_hierarchies(planned.prepared, run.session),
         (),
     )
-    table = run.warehouse.described(run.places.staged[0])
-    left = remains_there(measured.remains, run.full, run.warehouse, table)
+    table, subject = _with_people(run, whole, lent), whole.parameters.subject
+    left = remains_there(measured.remains, run.full, run.warehouse, table, subject)
     columns = tuple(_columns(run.full, measured.table))
     measured = replace(measured, remains=left, table=replace(measured.table, columns=columns))
     kept = record.record_of(
@@ -245,6 +253,16 @@ def _record(
         frontier=None,
     )
     return held(kept, run.full.spec.expect)
+
+
+def _with_people(run: _Run, whole: Prepared, lent: Lent) -> Relation:
+    """The released records there, with their subject where people count: in a view, for that is
+    nowhere written."""
+    if run.full.subject is None:
+        return run.warehouse.described(run.places.staged[0])
+    assert whole.parameters.subject is not None
+    subject = aliased(column(run.full.subject.name, "s"), whole.parameters.subject)
+    return run.warehouse.run(Step("people", records_there(whole, run.source, lent).select(subject)))
 
 
 def _columns(full: Bound, measured: MeasuredTable) -> Iterator[Column]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dbdeid.data.classes import profiles_relation, subjects_here
 from dbdeid.engine.expressions import (
     Query,
     aliased,
@@ -27,10 +28,11 @@ from dbdeid.engine.expressions import (
 )
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Session, Step
-from dbdeid.engine.warehouse import Warehouse
+from dbdeid.engine.warehouse import RECORDS, Warehouse
+from dbdeid.verify import subjects
 from dbdeid.verify.base import hygiene
 from dbdeid.verify.base.declaration import Check, Declared, Promise, Verification
-from dbdeid.verify.base.generalization import labels_of, names_of, renamed
+from dbdeid.verify.base.generalization import generalized, labels_of, names_of, renamed
 from dbdeid.verify.base.populations import Populations
 from dbdeid.verify.base.promises import of_classes
 from dbdeid.verify.base.sensitive import attributes
@@ -38,6 +40,7 @@ from dbdeid.verify.records.truthfulness import truthfulness
 from dbdeid.verify.release import of_models
 
 _RECORDS = "deid_records_there"
+_SUBJECTS = "verify_subjects_there"
 _WRITTEN, _SOURCE, _LISTED, _RAW = (
     "verify_written_there",
     "verify_source_there",
@@ -87,31 +90,61 @@ def verify_there(
     checks = hygiene.shape(table, declared)
     if any(table.find(c.name) is None for c in declared.columns):
         return Verification((), tuple(checks))
+    lent = _labels(warehouse, session, there.source, table, declared, hierarchies)
     promises: list[Promise] = []
     try:
         here = _dictionary(warehouse, session, listed)
         names = [c.name for c in counted.columns]
         rows = _counted(warehouse, session, table, names, _WRITTEN)
-        values = [c.name for c in attributes(table, counted.models)]
-        compared = values or list(counted.quasi_identifiers[:1])  # it is there, if nothing is asked
-        source = _counted(warehouse, session, there.source, compared, _SOURCE)
         found, more = of_classes(session, rows, counted, here, hierarchies)
         people = {name: _summed(query) for name, query in populations.items()}
-        models = of_models(session, rows, counted, source, hierarchies, people, stored=False)
+        if counted.subject is None:
+            values = [c.name for c in attributes(table, counted.models)]
+            asked = values or list(counted.quasi_identifiers[:1])  # it is there, if none is asked
+            source = _counted(warehouse, session, there.source, asked, _SOURCE)
+            models = of_models(session, rows, counted, source, hierarchies, people, stored=False)
+        else:
+            known = _of_subjects(warehouse, session, there.source, table, counted, lent)
+            models = subjects.promises_of(
+                session, rows, counted, known, RECORDS, hierarchies, people
+            )
         promises += [*models, *found]
         unjudged = {m.model for m in counted.models} - {p.model for p in models}
         if unjudged:
             checks.append(Check("models", False, f"not judged: {', '.join(sorted(unjudged))}"))
         checks += [*more, _as_expected(session, rows, expected, names)]
-        lent = _labels(warehouse, session, there.source, table, declared, hierarchies)
         promises.append(truthfulness(warehouse, table, declared, there.source, lent))
     finally:
         for name in (_WRITTEN, _SOURCE):
             session.drop_temp(_each(name))
-        for name in (_WRITTEN, _SOURCE, _LISTED, _RAW):
+        for name in (_WRITTEN, _SOURCE, _LISTED, _RAW, _SUBJECTS):
             session.drop_temp(name)
+        session.drop_temp(profiles_relation(_SUBJECTS).name)
     checks += [_order(warehouse, (table, listed)), _notes(warehouse, (table, listed))]
     return Verification(tuple(promises), tuple(checks))
+
+
+def _of_subjects(
+    warehouse: Warehouse,
+    session: Session,
+    source: Relation,
+    table: Relation,
+    declared: Declared,
+    lent: Mapping[str, Relation],
+) -> Relation:
+    """What the records of each subject become, generalized once more where they are.
+
+    There come as many rows as there are different sets of released records of a subject.
+    """
+    assert declared.subject is not None
+    columns = [c for name in declared.quasi_identifiers if (c := table.find(name))]
+    columns += attributes(table, declared.models)
+    subject = aliased(column(declared.subject), "subject")
+    raw = warehouse.run(Step(_SUBJECTS, renamed(source, columns).select(subject)))
+    query = generalized(raw, columns, declared, lent).select(column("subject", "s"))
+    found = warehouse.profiles(query, "subject")
+    warehouse.drop_temp(_SUBJECTS)
+    return subjects_here(session, found, "subject", _SUBJECTS)
 
 
 def _counted(

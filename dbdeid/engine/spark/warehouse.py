@@ -26,6 +26,7 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Step
 from dbdeid.engine.spark.failure import ERRORS, kind_of
 from dbdeid.engine.spark.files import notes_in
+from dbdeid.engine.spark.profiles import profiles
 from dbdeid.engine.spark.reading import files_of
 from dbdeid.engine.spark.types import plain, shape_of, type_name
 from dbdeid.engine.warehouse import Kind
@@ -99,6 +100,11 @@ class Spark:
         """All rows of a query."""
         with self._told():
             return self._frame(query).toArrow()
+
+    def profiles(self, rows: Query, subject: str) -> pa.Table:
+        """Whose rows are which, as counts."""
+        with self._told():
+            return profiles(self._frame(rows), subject)
 
     def lend(self, name: str, rows: pa.Table) -> Relation:
         """Rows as a view, until the connection is closed."""

@@ -216,10 +216,10 @@ def _staged(
     if parameters.weight is not None:
         rows = _rows(quasi_identifiers, released, node, parameters, WEIGHED)
         names = released_names(quasi_identifiers, released)
-        once, each = counted_rows(rows, names, parameters.weight)
+        once, each, alone = counted_rows(rows, names, parameters.weight, parameters.subject)
         session.run(once)
-        staged = session.run(each)
-        return staged, staged
+        staged = session.run(alone)
+        return (session.run(each) if parameters.subject else staged), staged
     counted = session.run(release_step(quasi_identifiers, released, node, parameters))
     if parameters.subject is None:
         return counted, counted
