@@ -35,9 +35,9 @@ class Values:
         cardinality: value codes are below it.
     """
 
-    row: NDArray[np.int64]
-    value: NDArray[np.int64]
-    count: NDArray[np.int64]
+    row: NDArray[np.signedinteger[Any]]
+    value: NDArray[np.signedinteger[Any]]
+    count: NDArray[np.signedinteger[Any]]
     cardinality: int
 
     @property
@@ -51,13 +51,13 @@ class Tuples:
     """Distinct quasi-identifier tuples; with subjects, distinct pairs of tuple and subject.
 
     Args:
-        codes: one array per attribute, the value code in each tuple.
+        codes: one array per attribute, the value code in each tuple, in a type that holds it.
         weights: records behind each tuple, at least 1.
         subjects: whose records they are, numbered densely from 0; None: each record is one subject.
         values: the sensitive attributes that a rule looks at.
     """
 
-    codes: tuple[NDArray[np.uint16 | np.uint32], ...]
+    codes: tuple[NDArray[np.unsignedinteger[Any]], ...]
     weights: NDArray[np.int64]
     subjects: NDArray[np.integer[Any]] | None = None
     values: tuple[Values, ...] = ()

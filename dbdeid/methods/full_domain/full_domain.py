@@ -94,7 +94,8 @@ def plan(
     lattice = lattice_of(quasi_identifiers)
     ground = Ground.of(session, lattice, parameters)
     tuples = ground.tuples
-    problem = ground.problem(parameters, ground.checker(parameters))
+    made = ground.checker(parameters)
+    problem = ground.problem(parameters, made)
     if parameters.options.transformation is not None:
         found, interrupted = _apply(problem, parameters.options.transformation), False
     else:
@@ -106,7 +107,9 @@ def plan(
     how = described(found, parameters, interrupted=interrupted)
     if parameters.options.transformation is not None:
         how |= {"name": None, "gap": None, "time_limit": None}
-    checker = NumpyChecker(lattice, tuples, parameters.rule)
+    checker = made  # what it has at hand is needed once more
+    if not isinstance(checker, NumpyChecker):
+        checker = NumpyChecker(lattice, tuples, parameters.rule)
     rows = checker.kept(found.node)
     kept = None
     if kept_rows(quasi_identifiers, parameters).uploaded:
