@@ -6,22 +6,25 @@ counted there, and comes here as a histogram, which stays one: no row is made of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from dbdeid.bind.bind import bind
 from dbdeid.bind.bound import Bound, BoundColumn, Counts
+from dbdeid.data.classes import subjects_here
+from dbdeid.data.location.file_formats import is_pattern, is_remote
 from dbdeid.engine.expressions import Expr, Query, aliased, as_often, column, count_rows, select
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session
-from dbdeid.engine.warehouse import Warehouse
+from dbdeid.engine.warehouse import FIRST, LAST, RECORDS, Warehouse
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.privacy import OfSensitive, population_of
-from dbdeid.query.dialects.histogram import COUNTED
 from dbdeid.sources.files import Opened
 from dbdeid.spec.column.column_spec import given_reason
 from dbdeid.spec.file import SpecFile
+from dbdeid.spec.files import located
 from dbdeid.spec.names import dictionary_name
 from dbdeid.spec.release_spec import Evaluate
 
@@ -30,22 +33,43 @@ PEOPLE = "people"  # the column of a population that says how many a row stands 
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
-def held_there(file: SpecFile, warehouse: Warehouse, session: Session) -> Bound:
+def source_there(file: SpecFile, warehouse: Warehouse) -> Relation:
+    """The source in a warehouse: a table or view of it, or files that it reads.
+
+    A path stands beside the spec, as everywhere, or is an address of the warehouse's own.
+
+    Raises:
+        SpecError: no file can have the path.
+        DataError: it is not there, or cannot be read.
+    """
+    name = file.spec.source_name
+    if file.source_kind != "file":
+        return warehouse.source(name)
+    if is_remote(name):
+        return warehouse.files(name)
+    path = located(file, name, "source").absolute()
+    literally = not is_pattern(name) or path.exists()
+    return warehouse.files(f"file://{_PATTERN.sub(_AS_IT_IS, str(path)) if literally else path}")
+
+
+_PATTERN, _AS_IT_IS = re.compile(r"[\\\[\]{}*?]"), r"\\\g<0>"
+
+
+def held_there(file: SpecFile, table: Relation, session: Session) -> Bound:
     """The whole specification on the columns of its table; the source is the table there.
 
     Args:
         file: the spec.
-        warehouse: that has the table.
+        table: its source, as `source_there` finds it.
         session: that knows the types.
 
     Raises:
         SpecError: columns missing in the table or in the spec, types that cannot be released, and
             columns that leave uncounted without a reason.
-        DataError: the table is not there.
     """
-    table = warehouse.source(file.spec.source_name)
     empty = _empty(session, table.columns)
-    bound = bind(file, session, Opened(select("*").from_(empty.table)))
+    unread = replace(file, spec=file.spec.model_copy(update={"source": _EMPTY}))
+    bound = replace(bind(unread, session, Opened(select("*").from_(empty.table))), file=file)
     session.drop_temp(empty.name)
     if mistakes := [*_untyped(bound, table), *_unexplained(bound)]:
         raise SpecError(mistakes, source=file.label)
@@ -66,6 +90,12 @@ def _empty(session: Session, columns: tuple[Column, ...], name: str = _EMPTY) ->
         )
     place = Relation(name, schema="main", catalog="temp")
     return session.stage(place, pa.RecordBatchReader.from_batches(shape, iter(())), {})
+
+
+def is_there(bound: Bound, name: str) -> bool:
+    """Whether a table that a spec names is in the warehouse, where the source is counted in one."""
+    there = bound.spec.kind_of(name) == "table" or is_remote(name)
+    return bound.counts is not None and there
 
 
 def is_counted(bound: Bound, found: BoundColumn) -> bool:
@@ -96,10 +126,10 @@ def _untyped(bound: Bound, table: Relation) -> Iterator[Mistake]:
                 found.name,
                 hint="cast it in a view, and release that",
             )
-        elif found.name.lower() == COUNTED:
-            yield bound.file.mistake(
-                f"a column {COUNTED!r} would meet the counts", "columns", found.name, hint="rename"
-            )
+        elif found.name.lower() in (RECORDS, FIRST, LAST):
+            name = found.name
+            message = f"a column {name!r} would meet the counts"
+            yield bound.file.mistake(message, "columns", name, hint="rename it in a view")
 
 
 def _unexplained(bound: Bound) -> Iterator[Mistake]:
@@ -127,7 +157,14 @@ def counted_there(full: Bound, warehouse: Warehouse, session: Session) -> Bound:
         SpecError: the counted columns do not suit the spec.
     """
     columns = {c.name: c.spec for c in full.columns if is_counted(full, c)}
-    counts = _counts(warehouse, session, full.source.subquery("there"), list(columns), _COUNTS)
+    rows, subject = full.source.subquery("there"), full.subject
+    if subject is None:
+        counts = _counts(warehouse, session, rows, list(columns), _COUNTS)
+    else:
+        query = select(*map(column, [*columns, subject.name])).from_(rows)
+        found = warehouse.profiles(query, subject.name)
+        counts = subjects_here(session, found, subject.name, _COUNTS)
+        columns |= {c.name: c.spec for c in full.columns if c.column == subject}
     spec = full.spec
     alone = {
         "columns": columns,
@@ -138,7 +175,7 @@ def counted_there(full: Bound, warehouse: Warehouse, session: Session) -> Bound:
     file = replace(full.file, spec=spec.model_copy(update=alone))
     bound = bind(file, session, Opened(_each(counts, list(columns))))
     population = partial(_population, full, warehouse, session)
-    return replace(bound, counts=Counts(counts, COUNTED, population))
+    return replace(bound, counts=Counts(counts, RECORDS, population))
 
 
 def _counts(
@@ -146,14 +183,14 @@ def _counts(
 ) -> Relation:
     """How often each combination of some columns is there, here."""
     cells = [column(name) for name in names]
-    query = select(*cells, aliased(count_rows(), COUNTED)).from_(rows)
+    query = select(*cells, aliased(count_rows(), RECORDS)).from_(rows)
     found = warehouse.arrow(query.group_by(*(c.copy() for c in cells)))
     return session.stage(Relation(place, schema="main", catalog="temp"), found.to_reader(), {})
 
 
 def _each(counts: Relation, names: Sequence[str]) -> Query:
     """Each combination as often as it was counted."""
-    return as_often(counts.table, [column(name) for name in names], column(COUNTED))
+    return as_often(counts.table, [column(name) for name in names], column(RECORDS))
 
 
 def _population(full: Bound, warehouse: Warehouse, session: Session, name: str) -> Query:
@@ -162,14 +199,16 @@ def _population(full: Bound, warehouse: Warehouse, session: Session, name: str) 
     Raises:
         DataError: it is not there, or the release would replace it.
     """
-    table = warehouse.source(name)
-    last = table.name.lower()
-    if last in (full.spec.release.lower(), dictionary_name(full.spec.release).lower()):
-        raise DataError("the release would replace it", hint="choose another release name")
+    table = warehouse.files(name) if is_remote(name) else warehouse.source(name)
+    for replaced in (full.spec.release, dictionary_name(full.spec.release)):
+        place = warehouse.place(replaced)
+        written = warehouse.found(place) == "table" and warehouse.overlap(table, place)
+        if written or table.name.lower() == replaced.lower():
+            raise DataError("the release would replace it", hint="choose another release name")
     number = list(map(population_of, full.models)).index(name)
-    place = f"deid_population_there_{number}"
+    here = f"deid_population_there_{number}"
     needed = {c.name.lower() for c in full.quasi_identifiers}
     if not needed <= {c.name.lower() for c in table.columns}:  # which is told of its columns
-        return select("*").from_(_empty(session, table.columns, place).table)
+        return select("*").from_(_empty(session, table.columns, here).table)
     names = [c.name for c in table.columns if c.name.lower() in needed | {PEOPLE}]
-    return _each(_counts(warehouse, session, table.table, names, place), names)
+    return _each(_counts(warehouse, session, table.table, names, here), names)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dbdeid.engine.expressions import (
     Expr,
@@ -29,6 +30,7 @@ from dbdeid.engine.expressions import (
     dense_rank,
     each_once,
     every_column,
+    function,
     is_null,
     null,
     over,
@@ -41,6 +43,10 @@ from dbdeid.engine.expressions import (
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.engine.sqltext import step
+from dbdeid.engine.warehouse import FIRST, LAST
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SOURCE = Relation("deid_source", schema="main", catalog="temp")
 CODED = Relation("deid_coded", schema="main", catalog="temp")
@@ -78,7 +84,7 @@ def source_step(
 ) -> Step:
     """Stage the columns that are released, and the number of each record's subject.
 
-    What was counted elsewhere is staged already, and only looked at.
+    What was counted elsewhere is staged already, its subjects by their numbers, and only looked at.
 
     Args:
         source: its rows.
@@ -89,12 +95,15 @@ def source_step(
     picked = [_released(c) for c in columns]
     if weight is not None:
         picked.append(column(weight, "source"))
+        if subject is not None:
+            number = cast(column(subject.column.name, "source"), "UINTEGER")
+            picked.append(aliased(number, subject.staged))
         query = select(*picked).from_(source.subquery("source"))
         return Step(SOURCE.name, query, stored=False)
     if subject is not None:
         order = [ascending(column(subject.column.name, "source"))]
-        number = over(dense_rank(), order=order)
-        picked.append(aliased(cast(paren(number) - 1, "UINTEGER"), subject.staged))
+        rank = over(dense_rank(), order=order)
+        picked.append(aliased(cast(paren(rank) - 1, "UINTEGER"), subject.staged))
     return Step(SOURCE.name, select(*picked).from_(source.subquery("source")))
 
 
@@ -147,7 +156,8 @@ def coded_steps(
         yield coded
         return
     yield replace(coded, name=WEIGHED.name)
-    rows = as_often(WEIGHED.table, [column(name) for name in names], column(weight))
+    kept = [*names, *([subject.staged] if subject else [])]
+    rows = as_often(WEIGHED.table, [column(name) for name in kept], column(weight))
     yield Step(CODED.name, rows, stored=False)
 
 
@@ -326,3 +336,24 @@ def values_of(session: Session, number: int) -> list[str | None]:
     text = cast(column("value"), "VARCHAR")
     query = select(text).from_(values_relation(number).table).order_by("code")
     return [row[0] for row in session.rows(query)]
+
+
+def subjects_here(session: Session, profiles: pa.Table, subject: str, name: str) -> Relation:
+    """The rows of profiles for each of their subjects, as a view: what is stored stays counts.
+
+    Args:
+        session: where.
+        profiles: as `Warehouse.profiles` gives them.
+        subject: the name of the column that gets the number.
+        name: of the view.
+    """
+    counts = session.stage(profiles_relation(name), profiles.to_reader(), {})
+    number = function("unnest", function("range", column(FIRST), column(LAST)))
+    cells = [c for c in counts.names if c not in (FIRST, LAST)]
+    each = select(*cells, aliased(number, subject)).from_(counts.table)
+    return session.run(Step(name, each, stored=False))
+
+
+def profiles_relation(name: str) -> Relation:
+    """The table that the view of a name reads."""
+    return Relation(f"{name}_profiles", schema="main", catalog="temp")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["table", "view"]
+# Columns of profiles: how many records, and the numbers of the subjects, the last one left out.
+RECORDS, FIRST, LAST = "deid_records", "deid_first", "deid_last"
 
 
 class Warehouse(Steps, Protocol):
@@ -40,6 +42,19 @@ class Warehouse(Steps, Protocol):
             DataError: there is none of that name.
         """
 
+    def files(self, address: str) -> Relation:
+        """Files that hold one table, described, as a view until the connection is closed.
+
+        Args:
+            address: of a file, a folder or a pattern, with the scheme of its file system.
+
+        Raises:
+            DataError: none are there, they are of no format with types, or cannot be read.
+        """
+
+    def overlap(self, source: Relation, place: Relation) -> bool:
+        """Whether a source is read from the files of a table."""
+
     def place(self, name: str) -> Relation:
         """Where a table of this name is made: in the current schema of the connection."""
 
@@ -54,6 +69,18 @@ class Warehouse(Steps, Protocol):
 
     def arrow(self, query: Query) -> pa.Table:
         """All rows of a query."""
+
+    def profiles(self, rows: Query, subject: str) -> pa.Table:
+        """Whose rows are which, as counts: subjects whose rows are all alike are one profile.
+
+        Args:
+            rows: a query with the subject of each row.
+            subject: its column, without NULL.
+
+        Returns:
+            The other columns of the query with RECORDS, FIRST and LAST: each of the subjects that
+            are numbered so has that many of these rows. Who has which number means nothing.
+        """
 
     def lend(self, name: str, rows: pa.Table) -> Relation:
         """Rows as a view, until the connection is closed."""

@@ -87,23 +87,27 @@ def remains(
     )
 
 
-def remains_there(left: Remains, bound: Bound, steps: Steps, table: Relation) -> Remains:
+def remains_there(
+    left: Remains, bound: Bound, steps: Steps, table: Relation, subject: str | None
+) -> Remains:
     """The same of a table that has more columns than were counted here.
 
     Args:
         left: of the counted columns, among them all sensitive ones.
         bound: the whole spec.
         steps: where the table is.
-        table: the released records, described.
+        table: the released records, described, perhaps with their subject beside them.
+        subject: the column of that, where people count.
     """
-    counted = _Counted(steps, table, None, None)
+    counted = _Counted(steps, table, subject, None)
+    names = [name for name in table.names if name != subject]
     open_ = [(c, c.name) for c in bound.released if c.spec.role in _OPEN]
     as_they_are, together = counted.left(open_, left.records)
     told = {
-        "columns": len(table.names),
+        "columns": len(names),
         "as_they_are": as_they_are,
         "together": together,
-        "everything": counted.everything(table.names, together, left.records),
+        "everything": counted.everything(names, together, left.records),
     }
     return left.model_copy(update=told)
 

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 
 BLOCK = 1 << 16  # rows looked up at a time
 SCANNED = 6  # key space per row up to which all counts are scanned
+MOST_SCANNED = 1 << 24  # key space, too, up to which they are: 128 MB
 ADDRESSED = 1 << 22  # key space up to which counts are addressed directly
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -40,13 +41,14 @@ class Table:
         self.columns = columns
         self.weights = weights
         self._make_values = values
-        self._held = held  # bytes that the values are made from
+        self._held = held  # bytes that the values are made from, and then theirs
 
     @cached_property
     def values(self) -> tuple[Values, ...]:
         """The sensitive attributes of the rows."""
         made = self._make_values()
         self._make_values = lambda: made  # what they were made from is not needed any more
+        self._held = sum(values.nbytes for values in made)
         return made
 
     @property
@@ -56,7 +58,7 @@ class Table:
 
     @property
     def nbytes(self) -> int:
-        """The memory it takes up, with what its values are made from."""
+        """The memory it takes up, with its values, or what they are made from."""
         return self._held + self.weights.nbytes + sum(column.nbytes for column in self.columns)
 
 
@@ -98,7 +100,7 @@ class Counter:
         """The classes that the lookups make of a table."""
         shift = int(table.weights.max(initial=1)).bit_length()
         key, space, renumbered = _keys(table, lookups, most=1 << (62 - shift))
-        if space <= max(SCANNED * table.rows, 1024):
+        if space <= max(min(SCANNED * table.rows, MOST_SCANNED), 1024):
             keys, counts = self._scan(key, table.weights, space)
         elif space <= ADDRESSED:
             keys, counts = self._address(key, table.weights, space)

@@ -109,10 +109,9 @@ class Grouper:
         ]
         self._counter = Counter()
         self._tables: OrderedDict[Node, Table] = OrderedDict()
-        self._table_bytes = 0
         self._base = self._rows = Table(
             tuple(pack.codes(tuples) for pack in self._packs),
-            np.asarray(tuples.weights, np.int64),
+            tuples.weights.astype(np.int64, copy=False),
             lambda: tuples.values,
         )
         if any(lattice.bottom) and not self._by_subject:
@@ -156,9 +155,10 @@ class Grouper:
 
     def _keep(self, node: Node, table: Table) -> None:
         self._tables[node] = table
-        self._table_bytes += table.nbytes
-        while self._table_bytes > TABLE_BYTES or len(self._tables) > TABLES:
-            self._table_bytes -= self._tables.popitem(last=False)[1].nbytes
+        # values of tables may have been made since
+        bytes_ = sum(kept.nbytes for kept in self._tables.values())
+        while bytes_ > TABLE_BYTES or len(self._tables) > TABLES:
+            bytes_ -= self._tables.popitem(last=False)[1].nbytes
 
     def _table(self, grouped: Grouped) -> Table:
         """Classes as rows, each super-column by one of the codes that fell together."""

@@ -12,7 +12,7 @@ from dbdeid.lattice.tuples import Values
 Ints = NDArray[np.int64]
 
 DENSE = 6  # cells of a table of all classes and values, per entry, up to which it is scanned
-
+MOST_SCANNED = 1 << 24  # cells, too, up to which it is: 128 MB
 
 MARKED = 1 << 27  # cells of such a table up to which values are only marked
 
@@ -50,7 +50,7 @@ def counted(values: Values, place: Ints, classes: int) -> Entries:
     key *= values.cardinality
     key += values.value
     space = classes * values.cardinality
-    if space <= max(DENSE * len(key), 1024):
+    if space <= max(min(DENSE * len(key), MOST_SCANNED), 1024):
         table = np.zeros(space + values.cardinality, np.int64)
         np.add.at(table, key, values.count)
         found = np.flatnonzero(table[:space])

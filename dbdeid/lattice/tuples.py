@@ -35,9 +35,9 @@ class Values:
         cardinality: value codes are below it.
     """
 
-    row: NDArray[np.int64]
-    value: NDArray[np.int64]
-    count: NDArray[np.int64]
+    row: NDArray[np.signedinteger[Any]]
+    value: NDArray[np.signedinteger[Any]]
+    count: NDArray[np.signedinteger[Any]]
     cardinality: int
 
     @property
@@ -51,7 +51,7 @@ class Tuples:
     """Distinct quasi-identifier tuples; with subjects, distinct pairs of tuple and subject.
 
     Args:
-        codes: one array per attribute, the value code in each tuple, as narrow as it fits.
+        codes: one array per attribute, the value code in each tuple, in a type that holds it.
         weights: records behind each tuple, at least 1.
         subjects: whose records they are, numbered densely from 0; None: each record is one subject.
         values: the sensitive attributes that a rule looks at.

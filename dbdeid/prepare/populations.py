@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdeid.bind.bound import Bound, BoundColumn
-from dbdeid.bind.counted_there import PEOPLE
+from dbdeid.bind.counted_there import PEOPLE, is_there
 from dbdeid.bind.source import open_table, plain_values
 from dbdeid.data.coding import Coding
 from dbdeid.data.hierarchy import as_rows
@@ -160,7 +160,8 @@ def _described(bound: Bound, session: Session, mistakes: list[Mistake]) -> Itera
 
 
 def _rows(bound: Bound, session: Session, place: _Place) -> Query:
-    if bound.counts is not None and bound.spec.kind_of(place.name) == "table":
+    if is_there(bound, place.name):
+        assert bound.counts is not None
         return bound.counts.population(place.name)
     return open_table(bound.file, session, place.name, *place.keys).query
 

@@ -32,7 +32,7 @@ from dbdeid.engine.expressions import (
     sum_of,
 )
 from dbdeid.engine.relation import Column, Relation
-from dbdeid.engine.session import Session, Step
+from dbdeid.engine.session import Session, Step, Steps
 from dbdeid.engine.sqltext import sql
 from dbdeid.errors import DataError, Mistake, SpecError
 from dbdeid.lattice.rule import Rule
@@ -103,7 +103,7 @@ def prepare(bound: Bound, session: Session) -> Prepared:
         if collated:
             raise SpecError(collated, source=bound.file.label)
         bound = domains.with_domains(bound, session, compared)
-        _require_subjects(bound, session)
+        require_subjects(bound, session)
         session.run(source_step(bound))
     rows = _count_rows(bound, session)
     if bound.spec.method.can.values == "drawn":
@@ -147,8 +147,12 @@ def _collated(bound: Bound, session: Session) -> Iterator[Mistake]:
         )
 
 
-def _require_subjects(bound: Bound, session: Session) -> None:
-    """Each record must have a subject where one is declared."""
+def require_subjects(bound: Bound, session: Steps) -> None:
+    """Require that each record has a subject, where one is declared.
+
+    Raises:
+        DataError: some have none.
+    """
     if bound.subject is None:
         return
     known = column(bound.subject.name, "source")
@@ -158,7 +162,7 @@ def _require_subjects(bound: Bound, session: Session) -> None:
         raise DataError(
             f"the subject {bound.subject.name!r} is NULL in {rows - known_rows} of {rows} rows: "
             "whose records they are is not known",
-            hint="leave these rows out, or number them in `source: {sql: …}`",
+            hint="leave these rows out, or number them, in `source: {sql: …}` or a view",
         )
 
 
@@ -167,7 +171,7 @@ def source_step(bound: Bound) -> Step:
     if bound.counts is None:
         return classes.source_step(bound.source, bound.staged, subject_of(bound))
     rows = select("*").from_(bound.counts.table.table)
-    return classes.source_step(rows, bound.staged, None, bound.counts.weight)
+    return classes.source_step(rows, bound.staged, subject_of(bound), bound.counts.weight)
 
 
 def _count_rows(bound: Bound, session: Session) -> int:

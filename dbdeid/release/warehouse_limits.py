@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dbdeid.data.location.file_formats import ending_of
 from dbdeid.errors import Mistake, SpecError
 from dbdeid.spec.file import SpecFile
 from dbdeid.spec.release_spec import SourceQuery
@@ -28,9 +29,13 @@ def _of_places(file: SpecFile, program: str) -> Iterator[Mistake]:
     if isinstance(spec.source, SourceQuery):
         message = f"the source is a query of the own engine, and not of {program}"
         yield file.mistake(message, "source", hint="make a view of it there, and name that")
-    elif file.source_kind != "table":
-        message = f"the source is no table of {program}"
-        hint = f"read it there, as a view with a name, and say that: source: {spec.release}_source"
+    elif file.source_kind not in ("table", "file"):
+        message = f"the source is neither a table of {program} nor files"
+        hint = f"make a view of it there, and name that: source: {spec.release}_source"
+        yield file.mistake(message, "source", hint=hint)
+    elif (ending := ending_of(spec.source)) not in ("", ".parquet"):
+        message = f"files in {ending} do not say which types their columns have"
+        hint = f"write them as Parquet, or make a view in {program} that says it, and name that"
         yield file.mistake(message, "source", hint=hint)
     for key, given in (
         ("database", spec.database),

@@ -99,6 +99,7 @@ def places_there(warehouse: Warehouse, release: str, source: Relation) -> Iterat
     """
     tables = tuple(warehouse.place(name) for name in (release, dictionary_name(release)))
     _require_other(warehouse, tables, source)
+    _require_apart(warehouse, tables, source)
     for table in tables:
         if warehouse.found(staged := _beside(table, _STAGED)) is not None:
             raise DataError(
@@ -124,6 +125,17 @@ def _require_other(warehouse: Warehouse, tables: tuple[Relation, ...], source: R
         if [str(a).lower() for a in given] == [str(b).lower() for b in own]:
             raise DataError(
                 f"the source is {source.name!r}, which the release would replace",
+                hint="choose another release name",
+            )
+
+
+def _require_apart(warehouse: Warehouse, tables: tuple[Relation, ...], source: Relation) -> None:
+    """Refuse a source that is read from the files of what the release replaces."""
+    for table in (*tables, *(_beside(t, _LAST) for t in tables)):
+        if warehouse.found(table) == "table" and warehouse.overlap(source, table):
+            raise DataError(
+                f"the source is read from the files of {table.name!r}, which the release would "
+                "replace",
                 hint="choose another release name",
             )
 

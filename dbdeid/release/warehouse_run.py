@@ -13,11 +13,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbdeid.bind.bound import Bound
-from dbdeid.bind.counted_there import counted_there, held_there, is_counted
+from dbdeid.bind.counted_there import (
+    counted_there,
+    held_there,
+    is_counted,
+    is_there,
+    source_there,
+)
 from dbdeid.engine.engines import ENGINE
-from dbdeid.engine.expressions import Query, select
+from dbdeid.engine.expressions import Query, aliased, column, select
 from dbdeid.engine.relation import Relation
-from dbdeid.engine.session import Session, Settings
+from dbdeid.engine.session import Session, Settings, Step
 from dbdeid.engine.warehouse import Warehouse
 from dbdeid.errors import VerificationError
 from dbdeid.evaluation import measurement
@@ -28,7 +34,7 @@ from dbdeid.methods.common.method import Planned
 from dbdeid.methods.common.outcome import Written
 from dbdeid.methods.registry import method_of, ready
 from dbdeid.prepare.populations import by_name
-from dbdeid.prepare.prepare import Prepared, upload_hierarchies
+from dbdeid.prepare.prepare import Prepared, require_subjects, upload_hierarchies
 from dbdeid.publish.promises import declared_of
 from dbdeid.publish.tables import Public
 from dbdeid.record.making import Column
@@ -37,7 +43,7 @@ from dbdeid.release import record, warehouse_recoding
 from dbdeid.release.result import Reader, RunResult
 from dbdeid.release.warehouse_limits import require_possible
 from dbdeid.release.warehouse_places import Places, places_there
-from dbdeid.release.warehouse_table import lend, records_there
+from dbdeid.release.warehouse_table import Lent, lend, records_there
 from dbdeid.review import exposure, findings
 from dbdeid.spec.file import SpecFile
 from dbdeid.verify import Verification
@@ -45,6 +51,8 @@ from dbdeid.verify.warehouse import Recoded, There, verify_there
 from dbdeid.workspace.progress import Clock, Notify, Offer
 from dbdeid.workspace.release_files import places
 
+# What the engine keeps of the counts in memory; the rest is on disk, in a folder of its owner's.
+MEMORY = "1GB"
 FORGOTTEN = (
     "nothing remembers this release: it was compared with none before it, and no later one will be "
     "with it"
@@ -72,6 +80,19 @@ class _Run:
     full: Bound
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Applied:
+    """How a plan was applied in the warehouse.
+
+    Attributes:
+        lent: what values read, and which classes stay; None where that differs between records.
+        recoded: then which record became which.
+    """
+
+    lent: Lent | None = None
+    recoded: Recoded | None = None
+
+
 def run_there(
     file: SpecFile,
     warehouse: Warehouse,
@@ -87,7 +108,8 @@ def run_there(
         file: the spec, of which nothing is open.
         warehouse: where its source is; it is closed at the end.
         connection: the caller's, that it is reached by.
-        settings: limits of the engine that searches here.
+        settings: limits of the engine that has the counts here; its memory is MEMORY if they name
+            none.
         notify: called with each phase, and with the search's progress.
         offer: asked, when the search is interrupted, whether to release the best found so far.
 
@@ -98,14 +120,17 @@ def run_there(
         VerificationError: the written table does not keep its promises; nothing was published.
         ExpectationError: it misses what the spec expects of it; nothing was published.
     """
-    clock = Clock(notify)
-    with closing(warehouse), ENGINE.open(None, read_only=False, settings=settings) as session:
+    clock, limits = Clock(notify), settings or Settings()
+    if limits.memory_limit is None:
+        limits = replace(limits, memory_limit=MEMORY)
+    with closing(warehouse), ENGINE.open(None, read_only=False, settings=limits) as session:
         require_possible(file, warehouse.program)
-        source = warehouse.source(file.spec.source_name)
+        source = source_there(file, warehouse)
         with places_there(warehouse, file.spec.release, source) as tables:
             with clock.phase("describe"):
-                full = held_there(file, warehouse, session)
+                full = held_there(file, source, session)
                 findings.require_of_columns(full, warehouse)
+                require_subjects(full, warehouse)
             return _made(_Run(warehouse, session, clock, tables, source, full), connection, offer)
 
 
@@ -125,12 +150,12 @@ def _made(run: _Run, connection: Any, offer: Offer | None) -> RunResult:
         written = method.write(planned, session)
         exposure.require_unnamed(prepared.bound, session, written.released)
         exposure.require_hidden(prepared, session, written.counted)
-        recoded = _write(run, planned, whole, written)
+        applied = _write(run, planned, whole, written)
     with clock.phase("verify"):
-        verification = _verified(run, planned, whole, written, recoded)
+        verification = _verified(run, planned, whole, written, applied.recoded)
         warnings = (*warnings, *method.told_by(written.outcome))
     with clock.phase("evaluate"):
-        kept = _record(run, planned, whole, written, verification, warnings)
+        kept = _record(run, planned, whole, written, applied.lent, verification, warnings)
     with clock.phase("publish"):
         run.places.swap()
     table = run.places.tables[0]
@@ -147,13 +172,12 @@ def _told(full: Bound) -> Iterator[str]:
             yield f"{c.name} is published unchanged and was not examined. Your reason: {reason}"
 
 
-def _write(run: _Run, planned: Planned[Any], whole: Prepared, written: Written) -> Recoded | None:
-    """Make the release and its dictionary aside; which record became which, if that varies."""
+def _write(run: _Run, planned: Planned[Any], whole: Prepared, written: Written) -> _Applied:
+    """Make the release and its dictionary aside."""
     counts, node = planned.prepared.bound.counts, written.outcome.node
     assert written.dictionary is not None
     assert counts is not None
     names = [q.name for q in whole.quasi_identifiers]
-    recoded = None
     dealt = method_of(planned.prepared.bound).dealt(planned, run.session)
     if dealt is not None:
         blocks = warehouse_recoding.lend(
@@ -161,13 +185,15 @@ def _write(run: _Run, planned: Planned[Any], whole: Prepared, written: Written) 
         )
         recoded = warehouse_recoding.recoded_there(whole, run.source, blocks, run.warehouse)
         run.places.write(0, recoded.released, names)
+        applied = _Applied(recoded=recoded)
     else:
         assert node is not None
         lent = lend(whole, node, run.session, run.warehouse, counts.table)
         run.places.write(0, records_there(whole, run.source, lent), names)
+        applied = _Applied(lent=lent)
     listed = run.warehouse.lend("dictionary", run.session.table(written.dictionary))
     run.places.write(1, select(*listed.names).from_(listed.table), [])
-    return recoded
+    return applied
 
 
 def _verified(
@@ -206,10 +232,10 @@ def _verified(
 def _populations(prepared: Prepared) -> Mapping[str, Query]:
     """The populations, those of the warehouse counted once more."""
     found = [coded.found for coded in prepared.populations]
-    counts, spec = prepared.bound.counts, prepared.bound.spec
+    counts = prepared.bound.counts
     assert counts is not None
     for population in found:
-        if spec.kind_of(population.name) == "table":
+        if is_there(prepared.bound, population.name):
             counts.population(population.name)
     return by_name(found)
 
@@ -219,6 +245,7 @@ def _record(
     planned: Planned[Any],
     whole: Prepared,
     written: Written,
+    lent: Lent | None,
     verification: Verification,
     warnings: tuple[str, ...],
 ) -> ReleaseRecord:
@@ -237,8 +264,8 @@ def _record(
         upload_hierarchies(planned.prepared, run.session),
         (),
     )
-    table = run.warehouse.described(run.places.staged[0])
-    left = remains_there(measured.remains, run.full, run.warehouse, table)
+    table, subject = _with_people(run, whole, lent), whole.parameters.subject
+    left = remains_there(measured.remains, run.full, run.warehouse, table, subject)
     columns = tuple(_columns(run.full, measured.table))
     measured = replace(measured, remains=left, table=replace(measured.table, columns=columns))
     kept = record.record_of(
@@ -255,6 +282,17 @@ def _record(
         frontier=None,
     )
     return held(kept, run.full.spec.expect)
+
+
+def _with_people(run: _Run, whole: Prepared, lent: Lent | None) -> Relation:
+    """The released records there, with their subject where people count: in a view, for that is
+    nowhere written."""
+    if run.full.subject is None:
+        return run.warehouse.described(run.places.staged[0])
+    assert whole.parameters.subject is not None
+    assert lent is not None
+    subject = aliased(column(run.full.subject.name, "s"), whole.parameters.subject)
+    return run.warehouse.run(Step("people", records_there(whole, run.source, lent).select(subject)))
 
 
 def _columns(full: Bound, measured: MeasuredTable) -> Iterator[Column]:

@@ -19,6 +19,7 @@ from dbdeid.data.location.file_formats import (
     ending_of,
     files_at,
     is_lake,
+    is_of_hadoop,
 )
 from dbdeid.data.source_files import lines_of, reading
 from dbdeid.engine.expressions import FileReader, Query, literal, select, table_function
@@ -143,6 +144,11 @@ def open_remote(session: Session, address: str, name: str) -> Opened:
     Raises:
         DataError: they cannot be read, or the extension that would is not installed.
     """
+    if is_of_hadoop(address):
+        raise DataError(
+            f"{address.partition(':')[0]}:// is a file system of Hadoop, which Spark reads",
+            hint="give a session of Spark, or --spark-remote; or copy the files",
+        )
     if not session.extends("httpfs"):
         raise DataError(
             "reading files from the network needs DuckDB's extension 'httpfs'",

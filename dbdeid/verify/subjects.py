@@ -21,6 +21,7 @@ from dbdeid.engine.expressions import (
     Select,
     aliased,
     all_of,
+    cast,
     coalesce,
     column,
     count_distinct,
@@ -31,6 +32,7 @@ from dbdeid.engine.expressions import (
     row_number,
     same_value,
     select,
+    sum_of,
     union_all,
 )
 from dbdeid.engine.relation import Column, Relation
@@ -49,10 +51,7 @@ from dbdeid.verify.records.crosswalk import recoded
 
 SOURCE, PEOPLE, RELEASED = "verify_subject_source", "verify_people", "verify_released"
 GENERALIZED = "verify_generalized"
-TEMPORARY = (
-    *(SOURCE, GENERALIZED, PEOPLE, RELEASED),
-    *(sensitive.RECORDS, sensitive.CLASSES, sensitive.MEMBERS),
-)
+TEMPORARY = (PEOPLE, RELEASED, sensitive.RECORDS, sensitive.CLASSES, sensitive.MEMBERS)
 
 
 def promises(
@@ -79,10 +78,7 @@ def promises(
             holds, and the source is not generalized.
     """
     assert declared.subject is not None
-    names = [*declared.quasi_identifiers, *declared.pseudonyms[:1]]
-    columns = [c for name in names if (c := table.find(name))]
-    values = sensitive.attributes(table, declared.models)
-    every, stored = [*columns, *values], names_of([*columns, *values])
+    every = [*_keys(table, declared), *sensitive.attributes(table, declared.models)]
     subject = aliased(column(declared.subject), "subject")
     try:
         raw = session.run(Step(SOURCE, renamed(source, every).select(subject)))
@@ -91,9 +87,73 @@ def promises(
         else:
             query = generalized(raw, every, declared, hierarchies).select(column("subject", "s"))
         known = session.run(Step(GENERALIZED, query))
-        keys = names_of(columns)
-        records = select(*map(column, [*keys, "subject"])).from_(known.table)
-        people = session.run(Step(PEOPLE, _counted(records, [*keys, "subject"])))
+        return _promises(session, table, declared, _Source(raw, known), hierarchies, around)
+    finally:
+        session.drop_temp(SOURCE)
+        session.drop_temp(GENERALIZED)
+
+
+def promises_of(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    known: Relation,
+    records: str,
+    hierarchies: Relation,
+    around: Populations | None = None,
+) -> list[Promise]:
+    """The same of a source that a warehouse has generalized once more.
+
+    Args:
+        session: sees the tables.
+        table: the written table, described; no column of it is a pseudonym.
+        declared: its shape and promises, with a subject.
+        known: what its records become, for each subject once: c0, c1, … (the quasi-identifiers and
+            the columns of models), subject.
+        records: its column that says how many such records the subject has.
+        hierarchies: as above.
+        around: as above.
+    """
+    return _promises(session, table, declared, _Source(known, known, records), hierarchies, around)
+
+
+def _keys(table: Relation, declared: Declared) -> list[Column]:
+    """What tells the class of a written record, and whose it is where a pseudonym does."""
+    names = [*declared.quasi_identifiers, *declared.pseudonyms[:1]]
+    return [c for name in names if (c := table.find(name))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The records of the source, with their subject.
+
+    Attributes:
+        raw: as they are.
+        known: as they are released.
+        records: the column of `known` that says how many records a row stands for; None: one.
+    """
+
+    raw: Relation
+    known: Relation
+    records: str | None = None
+
+
+def _promises(
+    session: Session,
+    table: Relation,
+    declared: Declared,
+    source: _Source,
+    hierarchies: Relation,
+    around: Populations | None,
+) -> list[Promise]:
+    columns, values = _keys(table, declared), sensitive.attributes(table, declared.models)
+    raw, known, stored = source.raw, source.known, names_of([*columns, *values])
+    keys = names_of(columns)
+    try:
+        cells = [*keys, "subject", *([source.records] if source.records else [])]
+        records = select(*map(column, cells)).from_(known.table)
+        counted_people = _counted(records, [*keys, "subject"], source.records)
+        people = session.run(Step(PEOPLE, counted_people))
         written = _counted(renamed(table, columns), keys)
         released = session.run(Step(RELEASED, written))
         total = count_distinct(column("subject"))
@@ -146,10 +206,11 @@ class _Found:
     kept: bool = False
 
 
-def _counted(rows: Select, keys: Sequence[str]) -> Select:
+def _counted(rows: Select, keys: Sequence[str], weight: str | None = None) -> Select:
     columns = [column(key) for key in keys]
+    number = count_rows() if weight is None else cast(sum_of(column(weight)), "BIGINT")
     return (
-        select(*columns, aliased(count_rows(), "records"))
+        select(*columns, aliased(number, "records"))
         .from_(rows.subquery("counted"))
         .group_by(*(c.copy() for c in columns))
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dbdeid.data.classes import profiles_relation, subjects_here
 from dbdeid.engine.expressions import (
     Query,
     Select,
@@ -29,19 +30,22 @@ from dbdeid.engine.expressions import (
 )
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step, Steps
-from dbdeid.engine.warehouse import Warehouse
+from dbdeid.engine.warehouse import RECORDS, Warehouse
+from dbdeid.verify import subjects
 from dbdeid.verify.base import hygiene
 from dbdeid.verify.base.classes import as_text
 from dbdeid.verify.base.declaration import Check, Declared, Promise, Verification
-from dbdeid.verify.base.generalization import labels_of, renamed
+from dbdeid.verify.base.generalization import generalized, labels_of, renamed
 from dbdeid.verify.base.populations import Populations
 from dbdeid.verify.base.promises import of_classes
 from dbdeid.verify.base.sensitive import attributes
-from dbdeid.verify.records.crosswalk import RECORD, RECORDS, SOURCE, traced
+from dbdeid.verify.records import crosswalk as crosswalks
+from dbdeid.verify.records.crosswalk import RECORD, SOURCE, traced
 from dbdeid.verify.records.truthfulness import truthfulness
 from dbdeid.verify.release import of_models
 
 _RECORDS = "deid_records_there"
+_SUBJECTS = "verify_subjects_there"
 _WRITTEN, _SOURCE, _LISTED, _RAW, _BECAME, _CROSSWALK = (
     "verify_written_there",
     "verify_source_there",
@@ -114,19 +118,29 @@ def verify_there(
     checks = hygiene.shape(table, declared)
     if any(table.find(c.name) is None for c in declared.columns):
         return Verification((), tuple(checks))
+    lent: Mapping[str, Relation] = {}
+    if there.recoded is None:
+        lent = _labels(warehouse, session, there.source, table, declared, hierarchies)
+    source = None
     promises: list[Promise] = []
     try:
         here = _dictionary(warehouse, session, listed)
         names = [c.name for c in counted.columns]
         rows = _counted(warehouse, session, table, names, _WRITTEN)
-        values = [c.name for c in attributes(table, counted.models)]
-        compared = values or list(counted.quasi_identifiers[:1])  # it is there, if nothing is asked
-        if there.recoded is not None:
-            compared = [name for name in names if name not in counted.bounds]
-        source = _counted(warehouse, session, there.source, compared, _SOURCE)
         found, more = of_classes(session, rows, counted, here, hierarchies)
         people = {name: _summed(query) for name, query in populations.items()}
-        models = of_models(session, rows, counted, source, hierarchies, people, stored=False)
+        if counted.subject is None:
+            values = [c.name for c in attributes(table, counted.models)]
+            asked = values or list(counted.quasi_identifiers[:1])  # it is there, if none is asked
+            if there.recoded is not None:
+                asked = [name for name in names if name not in counted.bounds]
+            source = _counted(warehouse, session, there.source, asked, _SOURCE)
+            models = of_models(session, rows, counted, source, hierarchies, people, stored=False)
+        else:
+            known = _of_subjects(warehouse, session, there.source, table, counted, lent)
+            models = subjects.promises_of(
+                session, rows, counted, known, RECORDS, hierarchies, people
+            )
         promises += [*models, *found]
         unjudged = {m.model for m in counted.models} - {p.model for p in models}
         if unjudged:
@@ -134,18 +148,42 @@ def verify_there(
         checks += [*more, _as_expected(session, rows, expected, names)]
         if there.recoded is not None:
             crosswalk = _crosswalk(warehouse, session, there.recoded, counted)
+            assert source is not None
             truth = traced(session, rows, counted, crosswalk, source, hierarchies, here)
             promises.append(_of_whole_records(warehouse, truth, table, declared, there))
         else:
-            lent = _labels(warehouse, session, there.source, table, declared, hierarchies)
             promises.append(truthfulness(warehouse, table, declared, there.source, lent))
     finally:
         for name in (_WRITTEN, _SOURCE):
             session.drop_temp(_each(name))
-        for name in (_WRITTEN, _SOURCE, _LISTED, _RAW, _BECAME, _CROSSWALK):
+        for name in (_WRITTEN, _SOURCE, _LISTED, _RAW, _SUBJECTS, _BECAME, _CROSSWALK):
             session.drop_temp(name)
+        session.drop_temp(profiles_relation(_SUBJECTS).name)
     checks += [_order(warehouse, (table, listed)), _notes(warehouse, (table, listed))]
     return Verification(tuple(promises), tuple(checks))
+
+
+def _of_subjects(
+    warehouse: Warehouse,
+    session: Session,
+    source: Relation,
+    table: Relation,
+    declared: Declared,
+    lent: Mapping[str, Relation],
+) -> Relation:
+    """What the records of each subject become, generalized once more where they are.
+
+    There come as many rows as there are different sets of released records of a subject.
+    """
+    assert declared.subject is not None
+    columns = [c for name in declared.quasi_identifiers if (c := table.find(name))]
+    columns += attributes(table, declared.models)
+    subject = aliased(column(declared.subject), "subject")
+    raw = warehouse.run(Step(_SUBJECTS, renamed(source, columns).select(subject)))
+    query = generalized(raw, columns, declared, lent).select(column("subject", "s"))
+    found = warehouse.profiles(query, "subject")
+    warehouse.drop_temp(_SUBJECTS)
+    return subjects_here(session, found, "subject", _SUBJECTS)
 
 
 def _counted(
@@ -225,7 +263,7 @@ def _crosswalk(
         aliased(list_of(*map(as_text, side)), name)
         for side, name in ((was, SOURCE), (became, RECORD))
     )
-    records = aliased(cast(column(_RECORDS), "BIGINT"), RECORDS)
+    records = aliased(cast(column(_RECORDS), "BIGINT"), crosswalks.RECORDS)
     return session.run(Step(_CROSSWALK, select(*texts, records).from_(pairs.table)))
 
 

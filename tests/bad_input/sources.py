@@ -320,6 +320,12 @@ FILES = (
         hint="INSTALL httpfs",
     ),
     Case(
+        name="an address of Hadoop",
+        spec={"source": "hdfs://clinic/people/", "database": GONE},
+        place="hdfs:// is a file system of Hadoop",
+        hint="give a session of Spark",
+    ),
+    Case(
         name="a workbook that is none",
         spec={"source": "people.xlsx"},
         files={"people.xlsx": "x"},

@@ -34,6 +34,8 @@ def test_nothing_is_refused_of_a_plain_release() -> None:
     require_possible(read(spec(method=keep, null_policy="exclude")), "Spark")
     require_possible(read(spec(output={"bounds": True})), "Spark")
     require_possible(read(spec(method="local_recoding")), "Spark")
+    for source in ("visits/", "visits/*.parquet", "hdfs://clinic/visits", "visits.parquet"):
+        require_possible(read(spec(source=source)), "Spark")
 
 
 AGE: dict[str, Any] = {"role": QI, "domain": [0, 120]}
@@ -52,8 +54,8 @@ REFUSED = {
         },
         "method policy is not made in Spark",
     ),
-    "file": ({"source": "visits.parquet"}, "the source is no table of Spark"),
-    "folder": ({"source": "visits/"}, "the source is no table of Spark"),
+    "text": ({"source": "visits.csv.gz"}, "files in .csv.gz do not say which types"),
+    "sheet": ({"source": "s3a://clinic/visits.xlsx"}, "files in .xlsx do not say which types"),
     "attached": (
         {"attach": {"clinic": "clinic.sqlite"}},
         "attach is no place in Spark",

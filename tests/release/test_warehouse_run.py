@@ -150,6 +150,60 @@ def _names() -> tuple[str, str]:
     return "visits_public", "visits_public_dictionary"
 
 
+def of_people(number: int = 1500) -> tuple[dict[str, Any], pa.Table]:
+    """A specification that counts people, some of whom have several records, and the table."""
+    given = spec(columns={"who": "identifier", **spec()["columns"]}, subject="who")
+    del given["accept"]
+    who = [f"Ann {i if i % 3 else i % 40}" for i in range(number)]
+    return given, visits(number).add_column(0, "who", pa.array(who))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(STAR, id="star"),
+        pytest.param({"privacy": [*PEOPLE["privacy"][:1], *spec()["privacy"]]}, id="population"),
+        pytest.param(RELATIVE, id="relative", marks=pytest.mark.full),
+        pytest.param({"null_policy": "exclude"}, id="exclude", marks=pytest.mark.full),
+    ],
+)
+def test_people_count_from_profiles_as_from_records(
+    monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
+) -> None:
+    given, rows = of_people()
+    limit = {"method": {"name": "full_domain", "suppression_limit": 0.2}}
+    given, warehouse = {**given, **limit, **more}, WarehouseHere()
+    kept = {"visits": rows, "census": visits(6000, seed=8).drop_columns(["ill", "cost"])}
+    for name, table in kept.items():
+        warehouse.keep(name, table)
+    there = run_there(monkeypatch, given, warehouse)
+    with duckdb.connect() as connection:
+        for name, table in kept.items():
+            connection.register("given", table)
+            connection.execute(f"CREATE TABLE {name} AS FROM given")
+        here = dbdeid.run(given, connection=connection)
+        own = [connection.sql(f"FROM {name}").to_arrow_table() for name in _names()]
+    assert there.transformation == here.transformation
+    assert there.suppressed_subjects == here.suppressed_subjects > 0
+    assert there.promises == here.promises
+    assert there.remains == here.remains
+    assert there.metrics == pytest.approx(here.metrics)
+    for name, table in zip(_names(), own, strict=True):
+        assert counted(warehouse.rows(name)) == counted(table)
+    assert not any("who" in names for _, names in warehouse.left)
+
+
+def test_people_with_the_same_records_come_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, rows = of_people()
+    others = pa.array([f"Bea {name}" for name in rows["who"].to_pylist()])
+    warehouse = WarehouseHere()
+    warehouse.keep("visits", pa.concat_tables([rows, rows.set_column(0, "who", others)]))
+    assert run_there(monkeypatch, given, warehouse).verified
+    left = [number for number, names in warehouse.left if "deid_first" in names]
+    assert len(left) == 2  # of the source to plan, and generalized to verify
+    assert max(left) <= rows.num_rows
+
+
 def test_nothing_is_staged_for_each_record(monkeypatch: pytest.MonkeyPatch) -> None:
     made: dict[str, int] = {}
     run = Statements.run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from dbdeid.engine.expressions import Expr, Query, ascending, column, select
 from dbdeid.engine.relation import Relation
 from dbdeid.engine.session import Step
 from dbdeid.engine.sqltext import step
-from dbdeid.engine.warehouse import Kind
+from dbdeid.engine.warehouse import FIRST, LAST, RECORDS, Kind
 from dbdeid.errors import DataError
 
 
@@ -75,6 +76,37 @@ class WarehouseHere:
         rows = self._session.batches(query).read_all()
         self.left.append((rows.num_rows, tuple(rows.column_names)))
         return rows
+
+    def files(self, address: str) -> Relation:
+        raise DataError(f"no files at {address}", hint="name a table")
+
+    def overlap(self, source: Relation, place: Relation) -> bool:
+        return (source.name, source.schema) == (place.name, place.schema)
+
+    def profiles(self, rows: Query, subject: str) -> pa.Table:
+        """As Spark counts them, in plain Python: a profile is what somebody's records are."""
+        found = self._session.batches(rows).read_all()
+        names = [name for name in found.column_names if name != subject]
+        own: dict[Any, Counter[tuple[Any, ...]]] = defaultdict(Counter)
+        columns = (found[name].to_pylist() for name in names)
+        for who, *cells in zip(found[subject].to_pylist(), *columns, strict=True):
+            own[who][tuple(cells)] += 1
+        profiles = Counter(frozenset(records.items()) for records in own.values())
+        cells: list[list[Any]] = [[] for _ in (*names, RECORDS, FIRST, LAST)]
+        first = 0
+        for records, people in profiles.items():
+            for row, number in records:
+                for place, cell in zip(cells, (*row, number, first, first + people), strict=True):
+                    place.append(cell)
+            first += people
+        whole = pa.int64()
+        kinds = [*(found.schema.field(name).type for name in names), whole, whole, whole]
+        shape = pa.schema(zip((*names, RECORDS, FIRST, LAST), kinds, strict=True))
+        made = pa.Table.from_arrays(
+            [pa.array(c, k) for c, k in zip(cells, kinds, strict=True)], schema=shape
+        )
+        self.left.append((made.num_rows, tuple(made.column_names)))
+        return made
 
     def lend(self, name: str, rows: pa.Table) -> Relation:
         place = Relation(f"lent_{name}", schema="main", catalog="temp")

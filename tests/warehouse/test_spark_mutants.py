@@ -82,12 +82,12 @@ MUTANTS = {
 
 
 @pytest.fixture
-def mutated(here: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Callable[[], Any]]:
+def mutated(here: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[], Any]]:
     """A run whose writer writes something else; it gives what `run` would."""
     lent(here, "visits", people(1200, seed=5))
     made = Spark.write
 
-    def of(statement: str) -> Callable[[], Any]:
+    def of(statement: str, **more: Any) -> Callable[[], Any]:
         def write(self: Spark, place: Relation, rows: Query, together: Any, marks: Any) -> None:
             if "dictionary" in place.name:
                 return made(self, place, rows, together, marks)
@@ -105,7 +105,8 @@ def mutated(here: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Calla
             made(self, place, query, [n for n in together if n in names], marks)
 
         monkeypatch.setattr(Spark, "write", write)
-        return lambda: dbdeid.run(spec(), connection=here)
+        given = {key: value for key, value in spec(**more).items() if value is not None}
+        return lambda: dbdeid.run(given, connection=here)
 
     return of
 
@@ -123,3 +124,25 @@ def test_a_mutant_is_found(here: Any, mutated: Any, name: str) -> None:
     assert "pox" not in str(error.value)
     tables = {t.name for t in here.catalog.listTables() if not t.isTemporary}
     assert tables == {"visits", "right"}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nothing", ""),
+        ("a record less", "1 classes without some of their records"),
+        ("a record twice for another", "truthfulness: declared"),
+        ("all but few", "suppression_limit: declared {'share': 0.05, 'subjects': "),
+    ],
+)
+def test_a_mutant_is_found_where_people_count(
+    here: Any, mutated: Any, name: str, told: str
+) -> None:
+    run = mutated(MUTANTS[name][0], subject="name", accept=None)
+    if not told:
+        assert run().verified
+        return
+    with pytest.raises(VerificationError) as error:
+        run()
+    assert told in str(error.value)
+    assert "Ann" not in str(error.value)

@@ -19,7 +19,7 @@ import fuzzed
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 
-FIRST, CASES = 5000, 14
+FIRST, CASES, OF_PEOPLE = 5000, 14, 6
 
 # Types that Spark lacks, as the nearest that it has.
 _TYPES = {
@@ -31,9 +31,12 @@ _TYPES = {
 
 
 def numbers() -> list[int]:
-    """Cases of method full_domain that count records."""
-    some = (n for n in range(FIRST, FIRST + 400) if fuzzed.case(n).method == "full_domain")
-    return [n for n in some if "subject" not in fuzzed.case(n).spec][:CASES]
+    """Cases of method full_domain that count records, and some that count people."""
+    some = [n for n in range(FIRST, FIRST + 400) if fuzzed.case(n).method == "full_domain"]
+    specs = {n: fuzzed.case(n).spec for n in some}
+    linked = [n for n in some if "pseudonym" in str(specs[n]["columns"])]
+    people = [n for n in some if "subject" in specs[n] and n not in linked]
+    return [*[n for n in some if "subject" not in specs[n]][:CASES], *people[:OF_PEOPLE]]
 
 
 def rows_of(case: fuzzed.Case) -> pa.Table:

@@ -47,10 +47,20 @@ def names_file(name: str) -> bool:
 
 def is_remote(name: str) -> bool:
     """Whether a name is the address of files on the network, as `s3://bucket/visits.parquet`."""
-    return "://" in name and name.partition("://")[0].lower() in _REMOTE
+    return "://" in name and _scheme(name) in (*_REMOTE, *_HADOOP)
+
+
+def is_of_hadoop(address: str) -> bool:
+    """Whether an address is of a file system that only programs beside Hadoop reach, as Spark."""
+    return _scheme(address) in _HADOOP
+
+
+def _scheme(address: str) -> str:
+    return address.partition("://")[0].lower()
 
 
 _REMOTE = ("s3", "gs", "gcs", "r2", "az", "azure", "abfss", "http", "https", "hf")
+_HADOOP = ("hdfs", "viewfs", "s3a", "abfs", "wasb", "wasbs", "dbfs")
 
 
 def is_pattern(name: str | Path) -> bool:

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import functions as f
 from sqlglot import exp
@@ -25,19 +24,13 @@ from dbdeid.engine.process import uninterrupted
 from dbdeid.engine.reading import table_parts
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Step
+from dbdeid.engine.spark.failure import ERRORS, kind_of
 from dbdeid.engine.spark.files import notes_in
+from dbdeid.engine.spark.profiles import profiles
+from dbdeid.engine.spark.reading import files_of
 from dbdeid.engine.spark.types import plain, shape_of, type_name
 from dbdeid.engine.warehouse import Kind
 from dbdeid.errors import DataError
-
-try:
-    from py4j.protocol import Py4JError
-
-    _OF_JAVA: tuple[type[Exception], ...] = (Py4JError,)
-except ImportError:  # a client of Spark Connect needs no java
-    _OF_JAVA = ()
-
-_ERRORS: tuple[type[Exception], ...] = (PySparkException, *_OF_JAVA)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -108,6 +101,11 @@ class Spark:
         with self._told():
             return self._frame(query).toArrow()
 
+    def profiles(self, rows: Query, subject: str) -> pa.Table:
+        """Whose rows are which, as counts."""
+        with self._told():
+            return profiles(self._frame(rows), subject)
+
     def lend(self, name: str, rows: pa.Table) -> Relation:
         """Rows as a view, until the connection is closed."""
         given = plain(rows)
@@ -137,6 +135,17 @@ class Spark:
             if not self._spark.catalog.tableExists(_quoted(place)):
                 raise DataError(f"source: Spark has no table or view {name!r}", hint=_SOURCE)
         return self.described(place)
+
+    def files(self, address: str) -> Relation:
+        """Files that hold one table, described, as a view until the connection is closed."""
+        with self._told():
+            return self._kept(f"files_{len(self._views)}", files_of(self._spark, address))
+
+    def overlap(self, source: Relation, place: Relation) -> bool:
+        """Whether a source is read from the files of a table."""
+        with self._told():
+            files = (self._spark.table(_quoted(one)).inputFiles() for one in (source, place))
+            return not set(next(files)).isdisjoint(next(files))
 
     def place(self, name: str) -> Relation:
         """Where a table of this name is made: in the current schema of the session."""
@@ -206,7 +215,7 @@ class Spark:
         except BaseException:
             with uninterrupted():
                 while worker.is_alive():
-                    with suppress(*_ERRORS):
+                    with suppress(*ERRORS):
                         self._spark.interruptTag(self._own)
                     worker.join(_PAUSE)
             raise
@@ -269,19 +278,18 @@ class Spark:
         try:
             self._spark.addTag(self._own)
             yield
-        except _ERRORS as error:
+        except ERRORS as error:
             if _interrupted(error):
                 raise KeyboardInterrupt from None
-            condition = error.getCondition() if isinstance(error, PySparkException) else None
-            raise _refused(condition or type(error).__name__) from None
+            raise _refused(kind_of(error)) from None
         except DataError:
             raise
         except BaseException:
-            with suppress(*_ERRORS):
+            with suppress(*ERRORS):
                 self._spark.interruptTag(self._own)
             raise
         finally:
-            with suppress(*_ERRORS):
+            with suppress(*ERRORS):
                 self._spark.removeTag(self._own)
             for logger, disabled in zip(loggers, before, strict=True):
                 logger.disabled = disabled

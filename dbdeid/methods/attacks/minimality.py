@@ -310,8 +310,7 @@ def _read(
     least = _least_counts(Sensitive(condition.columns, made_up, condition.whole), size)
     # records that the people of a group can have, by value
     pairs = np.unique(np.stack([suspects.group, suspects.among]), axis=1)
-    classes, inside = np.unique(held.of_class * values + value[held.unit], return_inverse=True)
-    number = np.bincount(inside.ravel(), held.records).astype(np.int64)
+    classes, number = _added_up(held.of_class * values + value[held.unit], held.records)
     of = classes // values
     first, last = np.searchsorted(of, pairs[1]), np.searchsorted(of, pairs[1], "right")
     entry = np.arange(int((last - first).sum()))
@@ -346,6 +345,17 @@ def _read(
         _people(weights, suspects, told),
         _people(weights, suspects, right),
     )
+
+
+def _added_up(keys: Ints, records: Ints) -> tuple[Ints, Ints]:
+    """The different keys in order, and the records of each."""
+    if int(keys.max(initial=0)) <= len(keys):
+        counts = np.zeros(int(keys.max(initial=0)) + 1, np.int64)
+        np.add.at(counts, keys, records)
+        found = np.flatnonzero(counts)
+        return found, counts[found]
+    found, place = np.unique(keys, return_inverse=True)
+    return found, np.bincount(place.ravel(), records).astype(np.int64)
 
 
 def _people(weights: Ints, suspects: _Suspects, chosen: Mask) -> int:

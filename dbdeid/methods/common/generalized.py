@@ -97,19 +97,27 @@ def in_order(rows: Expr, names: Sequence[str]) -> Select:
     return select(*columns).from_(rows).order_by(*order)
 
 
-def counted_rows(rows: Query, names: Sequence[str], weight: str) -> tuple[Step, Step]:
-    """The released records where a row stands for several: each kind once, and as often as it is.
+def counted_rows(
+    rows: Query, names: Sequence[str], weight: str, subject: str | None
+) -> tuple[Step, Step, Step]:
+    """The released records where a row stands for several.
 
     Args:
         rows: what is released, each row with its weight.
         names: the released columns.
         weight: the column that says how many records a row stands for.
+        subject: the column of the number of whose they are.
+
+    Returns:
+        Each kind once; as often as it is, with its subject; and without.
     """
     columns = [column(name) for name in names]
+    keys = [*columns, *([column(subject)] if subject else [])]
     number = aliased(cast(sum_of(column(weight)), "BIGINT"), weight)
-    kinds = select(*columns, number).from_(rows.subquery("release"))
-    once = Step(ONCE.name, kinds.group_by(*(c.copy() for c in columns)))
-    return once, Step(STAGED, as_often(ONCE.table, columns, column(weight)), stored=False)
+    kinds = select(*keys, number).from_(rows.subquery("release"))
+    once = Step(ONCE.name, kinds.group_by(*(c.copy() for c in keys)))
+    each = Step(COUNTED, as_often(ONCE.table, keys, column(weight)), stored=False)
+    return once, each, Step(STAGED, as_often(ONCE.table, columns, column(weight)), stored=False)
 
 
 def kept_rows(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dbdeid.data.classes import TUPLES, tuple_values_relation
 from dbdeid.engine.expressions import select
@@ -165,16 +167,23 @@ def _tuples(session: Session, count: int, parameters: Parameters[object]) -> Tup
     names = [f"q{i}" for i in range(count)]
     keys = [*names, *(["subject"] if parameters.subject is not None else [])]
     found = session.arrays(select(*keys, "records").from_(TUPLES.table).order_by("rowid"))
-    codes = tuple(found.pop(name) for name in names)
+    codes = tuple(np.asarray(found.pop(name)) for name in names)
+    records = np.asarray(found.pop("records"), np.int64)
     values = tuple(_values(session, i, s) for i, s in enumerate(parameters.sensitive))
-    return Tuples(codes, np.asarray(found["records"], np.int64), found.get("subject"), values)
+    return Tuples(codes, records, found.get("subject"), values)
 
 
 def _values(session: Session, number: int, sensitive: Sensitive) -> Values:
     entries = select("tuple", "value", "records").from_(tuple_values_relation(number).table)
     found = session.arrays(entries.order_by("tuple", "value"))
-    row, value, count = (np.asarray(found[n], np.int64) for n in ("tuple", "value", "records"))
+    row, value, count = (_narrow(found.pop(name)) for name in ("tuple", "value", "records"))
     return Values(row, value, count, len(sensitive.whole.counts))
+
+
+def _narrow(numbers: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
+    """Whole numbers in half the memory, where they fit: there may be one for each record."""
+    fits = int(numbers.max(initial=0)) <= np.iinfo(np.int32).max
+    return numbers.astype(np.int32 if fits else np.int64, copy=False)
 
 
 def lattice_of(quasi_identifiers: Sequence[QuasiIdentifier]) -> Lattice:

@@ -94,7 +94,8 @@ def plan(
     lattice = lattice_of(quasi_identifiers)
     ground = Ground.of(session, lattice, parameters)
     tuples = ground.tuples
-    problem = ground.problem(parameters, ground.checker(parameters))
+    made = ground.checker(parameters)
+    problem = ground.problem(parameters, made)
     if parameters.options.transformation is not None:
         found, interrupted = _apply(problem, parameters.options.transformation), False
     else:
@@ -106,7 +107,7 @@ def plan(
     how = described(found, parameters, interrupted=interrupted)
     if parameters.options.transformation is not None:
         how |= {"name": None, "gap": None, "time_limit": None}
-    checker = problem.checker
+    checker = made  # what it has at hand is needed once more
     if not isinstance(checker, NumpyChecker):
         checker = NumpyChecker(lattice, tuples, parameters.rule)
     rows = checker.kept(found.node)
@@ -218,10 +219,10 @@ def _staged(
     if parameters.weight is not None:
         rows = _rows(quasi_identifiers, released, node, parameters, WEIGHED)
         names = released_names(quasi_identifiers, released)
-        once, each = counted_rows(rows, names, parameters.weight)
+        once, each, alone = counted_rows(rows, names, parameters.weight, parameters.subject)
         session.run(once)
-        staged = session.run(each)
-        return staged, staged
+        staged = session.run(alone)
+        return (session.run(each) if parameters.subject else staged), staged
     counted = session.run(release_step(quasi_identifiers, released, node, parameters))
     if parameters.subject is None:
         return counted, counted
