@@ -85,11 +85,6 @@ class Recipe:
         """Whether each cluster keeps its counts and quantiles."""
         return self.variant == "recipient" if self.counts is None else self.counts
 
-    @property
-    def by_ranks(self) -> bool:
-        """Whether only the ranks of what is drawn count, and are drawn for that."""
-        return self.variant == "recipient" and self.keeps_counts and not self.exact_moments
-
 
 @dataclass(frozen=True, slots=True)
 class Condensed:

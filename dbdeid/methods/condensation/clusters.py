@@ -14,11 +14,7 @@ from dbdeid.data.records import Attribute, Condensed, Floats, Ints, Recipe, Reco
 from dbdeid.methods.condensation.bisection import bisect
 from dbdeid.methods.condensation.encoding import Block, Encoded, encode, weigh
 from dbdeid.methods.condensation.nearest_clusters import fill, kmeans, nearest_groups
-from dbdeid.methods.condensation.pca_synthesis import (
-    common_correlations,
-    draw_for_ranks,
-    synthesize,
-)
+from dbdeid.methods.condensation.pca_synthesis import synthesize
 from dbdeid.methods.condensation.permissible import (
     by_counts,
     by_rank,
@@ -59,9 +55,7 @@ def condense(
     Strata are condensed apart. Variant recipient halves them along principal axes; improved takes
     k-means and fills what is too small; original takes the records nearest to random ones, without
     regard to the response. All draw normal numbers with the mean and covariance of each cluster
-    and map them to permissible values; recipient, where it keeps counts, draws them so that their
-    ranks depend on each other as the records of the cluster do. There is no formal guarantee:
-    clusters depend on the data.
+    and map them to permissible values. There is no formal guarantee: clusters depend on the data.
 
     Args:
         records: at least k of each stratum.
@@ -93,8 +87,7 @@ def condense(
             members[rows] = known + own
             order = np.argsort(own, kind="stable")
             clusters[written : written + len(rows)] = known + own[order]
-            common = common_correlations(encoded.points, own) if recipe.by_ranks else None
-            filled = Stratum(records, recipe, encoded, common, rows[order], ranges, clock)
+            filled = Stratum(records, recipe, encoded, rows[order], ranges, clock)
             counts = np.bincount(own)
             starts = np.cumsum(counts) - counts
             for size in np.unique(counts).tolist():
@@ -130,7 +123,6 @@ def _clusters(
             recipe.response_weight,
             recipe.time_scale,
             None if original else records.response,
-            ranked=recipe.variant == "recipient",
         )
         if original:
             return nearest_groups(points, recipe.k, rng)
@@ -148,7 +140,6 @@ class Stratum:
     Attributes:
         records, recipe: as given.
         encoded: the records of the stratum.
-        common: the correlations inside its clusters, where numbers are drawn for their ranks.
         rows: (n,) which records these are, those of a cluster side by side.
         ranges: of each attribute the least and the greatest number of the table.
         clock: is told how long it takes.
@@ -157,7 +148,6 @@ class Stratum:
     records: Records
     recipe: Recipe
     encoded: Encoded
-    common: Floats | None
     rows: Ints
     ranges: tuple[tuple[float, float], ...]
     clock: Clock
@@ -171,10 +161,7 @@ class Stratum:
             rng: of the draws.
         """
         with self.clock.during("synthesis"):
-            if self.common is None:
-                scores = synthesize(points, rng, exact_moments=self.recipe.exact_moments)
-            else:
-                scores = draw_for_ranks(points, self.common, rng)
+            scores = synthesize(points, rng, exact_moments=self.recipe.exact_moments)
             scores *= self.encoded.deviation
             scores += self.encoded.mean
         with self.clock.during("mapping"):

@@ -94,8 +94,6 @@ def weigh(
     response_weight: float,
     scale: Literal["rank", "z"],
     response: int | None,
-    *,
-    ranked: bool = False,
 ) -> Floats:
     """The matrix whose distances clusters are made of (Gal et al. 2014, section 3).
 
@@ -109,8 +107,6 @@ def weigh(
         scale: rank: the numbers of the response are replaced by their average ranks, because in
             skewed times the few longest would rule.
         response: the place of the response; None: all attributes are treated alike.
-        ranked: whether the numbers of all other attributes are replaced by their ranks, too: the
-            few largest measurements would rule the clusters, and stand in clusters of their own.
     """
     weights = np.ones(len(encoded.mean))
     points = encoded.points.copy()
@@ -123,9 +119,6 @@ def weigh(
             weights[own] = response_weight / len(own)
         if scale == "rank" and block.codes is None and block.columns:
             points[:, own[0]] = _ranks(points[:, own[0]])
-    for place, block in enumerate(encoded.blocks) if ranked else ():
-        if block.codes is None and block.columns and place != response:
-            points[:, block.columns[0]] = _ranks(points[:, block.columns[0]])
     factors = np.sqrt(weights)
     for attribute, block in zip(records.attributes, encoded.blocks, strict=True):
         factors[list(block.columns)] *= attribute.weight

@@ -1,27 +1,11 @@
-"""Synthetic records with the mean and covariance of their cluster, or for their ranks.
-
-Values of a cluster go to its synthetic records in the order of drawn numbers, categories by count.
-A value is then a step function of what was drawn, and two columns depend on each other less than
-the drawn numbers do: two halves by φ(0)² / ¼ = .64. So for ranks numbers are drawn that depend on
-each other by as much more. And they follow, for a part, the dependence that is common to all
-clusters of a stratum, in which a single record weighs little.
-"""
+"""Synthetic records with the mean and covariance of their cluster."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.random import Generator
 
-from dbdeid.data.records import Floats, Ints
-
-# Of the correlations of a cluster, the part taken from all clusters of its stratum: more hides
-# members better, and blurs what differs between clusters (tests/benchmarks/undeclared.py).
-COMMON = 0.75
-# Least correlation of a column with the drawn numbers that it is corrected for: of one record in a
-# hundred that has a category it is .27, and a correction by more would be of noise.
-_LEAST = 0.3
-# Of a column with deviation 1 in its stratum: a smaller deviation is rounding.
-_CONSTANT = 1e-9
+from dbdeid.data.records import Floats
 
 
 def synthesize(clusters: Floats, rng: Generator, *, exact_moments: bool = False) -> Floats:
@@ -58,73 +42,6 @@ def synthesize(clusters: Floats, rng: Generator, *, exact_moments: bool = False)
     drawn = noise @ spread
     drawn += mean
     return np.where(constant[:, None, :], clusters[:, :1, :], drawn)
-
-
-def common_correlations(points: Floats, clusters: Ints) -> Floats:
-    """(m, m) correlations of columns inside clusters, a cluster weighing by both deviations.
-
-    Deviations of the clusters times these give all clusters together the covariance they have.
-
-    Args:
-        points: (n, m) records of a stratum.
-        clusters: (n,) the cluster of each, from 0 without gaps.
-    """
-    sizes = np.bincount(clusters)
-    order = np.argsort(clusters, kind="stable")
-    starts = np.cumsum(sizes) - sizes
-    means = np.add.reduceat(points[order], starts, axis=0) / sizes[:, None]
-    rest = points - means[clusters]
-    squares = np.add.reduceat((rest * rest)[order], starts, axis=0)
-    lengths = np.sqrt(squares)
-    weights = lengths.T @ lengths
-    found: Floats = np.divide(rest.T @ rest, weights, out=np.zeros_like(weights), where=weights > 0)
-    return found
-
-
-def draw_for_ranks(clusters: Floats, common: Floats, rng: Generator) -> Floats:
-    """Normal numbers with mean and deviation of each cluster, correlated as ranking them needs.
-
-    To first order, columns mapped by rank have the correlations of the cluster's: monotone
-    functions of normal numbers with correlation ρ have a·b·ρ, a and b being their own correlations
-    with these numbers (the first coefficients of Hermite polynomials). For a column of two values
-    and a normal one that is the biserial correlation.
-
-    Args:
-        clusters: (c, s, m) the records of c clusters of one size s.
-        common: (m, m) `common_correlations` of their stratum.
-        rng: of the draws.
-
-    Returns:
-        (c, s, m); a column that is constant in a cluster stays so.
-    """
-    from scipy.special import ndtri
-
-    _, size, columns = clusters.shape
-    mean = clusters.mean(axis=1, keepdims=True)
-    spread = clusters.std(axis=1, keepdims=True)
-    varies = spread > _CONSTANT
-    unit = np.where(varies, (clusters - mean) / np.where(varies, spread, 1.0), 0.0)
-    normal = ndtri((np.arange(size) + 0.5) / size)
-    normal /= max(normal.std(), _CONSTANT)
-    slopes = (np.sort(unit, axis=1) * normal[:, None]).mean(axis=1)
-    slopes = np.where(varies[:, 0], np.maximum(slopes, _LEAST), 1.0)
-    correlations = (1 - COMMON) * (unit.swapaxes(1, 2) @ unit) / size + COMMON * common
-    correlations /= slopes[:, :, None] * slopes[:, None, :]
-    correlations = np.clip(correlations, -1.0, 1.0)
-    diagonal = np.arange(columns)
-    correlations[:, diagonal, diagonal] = 1.0
-    drawn = rng.standard_normal(clusters.shape) @ _unit_root(correlations)
-    drawn *= spread
-    drawn += mean
-    return np.where(varies, drawn, clusters[:, :1, :])
-
-
-def _unit_root(correlations: Floats) -> Floats:
-    """R with RᵀR the nearest matrix that has no negative eigenvalue, scaled to a diagonal of 1."""
-    values, vectors = np.linalg.eigh(correlations)
-    root = np.sqrt(np.maximum(values, 0.0))[:, :, None] * vectors.swapaxes(1, 2)
-    root /= np.sqrt((root * root).sum(axis=1, keepdims=True))
-    return np.asarray(root, dtype=np.float64)
 
 
 def _root(scatter: Floats) -> Floats:
