@@ -805,6 +805,33 @@ def test_a_declared_combination_is_in_no_counterfeit_record() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("combination", "warned"),
+    [
+        (
+            {"sex": "m", "illness": ["pregnancy", "childbirth"]},
+            ["of 2 values not in illness: number 2"],
+        ),
+        ({"sex": "male", "illness": "pregnancy"}, ["of 1 values not in sex: number 1"]),
+        ({"age": [20, 21, 999], "illness": "other"}, ["of 3 values not in age: number 3"]),
+        ({"age": "[20, 30)", "ward": ["a", "9"]}, ["of 2 values not in ward: number 2"]),
+        ({"sex": "f", "illness": "other", "ward": ["a", "b"]}, []),
+    ],
+)
+def test_a_declared_value_that_its_column_never_has_is_warned_of(
+    combination: dict[str, Any], warned: list[str]
+) -> None:
+    people_with(illness="['pregnancy', 'other'][1 + i % 2]", ward="['a', 'b'][1 + i % 2]")
+    made = spec({"impossible": [combination]})
+    made["columns"]["ward"] = {"role": "insensitive", "reason": "everyone sees it"}
+    told = [w for w in dbdeid.check(made)["warnings"] if w.startswith("impossible")]
+    assert len(told) == len(warned)
+    for text, part in zip(told, warned, strict=True):
+        assert text.startswith("impossible, combination 1: ")
+        assert part in text
+        assert "childbirth" not in text
+
+
 @pytest.mark.full
 def test_where_no_class_can_have_a_value_nothing_is_released() -> None:
     ages = list(range(20, 80))

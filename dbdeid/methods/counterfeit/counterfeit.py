@@ -40,6 +40,7 @@ from dbdeid.methods.counterfeit.search.borrowing import Work
 from dbdeid.methods.counterfeit.search.ceiling import Ceiled, Ceiling, Objective
 from dbdeid.methods.counterfeit.search.padding import Padding as Look
 from dbdeid.methods.counterfeit.suppression import instead
+from dbdeid.methods.counterfeit.unknown_values import unknown_values
 from dbdeid.methods.counterfeit.unreachable import unsatisfiable
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
@@ -422,6 +423,7 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
                 "seed: whoever guesses it can tell counterfeit records apart; use a random number "
                 "of 128 bits, or leave it out"
             )
+        yield from unknown_values(prepared, session, padding)
         if padding.catalog == "paper":
             yield (
                 "catalog: paper holds against those who do not know the method only; who knows it "
