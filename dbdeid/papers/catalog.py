@@ -6,6 +6,7 @@ Nothing is computed: a listing must cost nothing.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -75,6 +76,17 @@ class Paper:
     name: str
     citation: str
     items: Sequence[Item]
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Why several items differ, or are not possible, in the same words: a list says it once."""
+        often = Counter(item.why for item in self.items)
+        return tuple(why for why, number in often.items() if number > 1)
+
+    def remark(self, item: Item) -> str:
+        """What a list says of an item after its status: why, or the number of what is shared."""
+        shared = self.shared
+        return f" ({shared.index(item.why) + 1})" if item.why in shared else f": {item.why}"
 
     def item(self, name: str) -> Item:
         """An item by its name, `figure5`, or as people write it: `Fig. 5`, `5`.

@@ -280,9 +280,10 @@ def _texts(session: Session, table: Relation, one: DetectedColumn) -> list[str]:
 @cache
 def _everybodys() -> frozenset[str]:
     listed = {row["value"].lower() for row in tables.read("categories.csv")}
-    for row in tables.read("countries.csv"):
-        listed |= {name.lower() for name in row["names"].split("|")}
-    return frozenset(listed)
+    countries = tables.read("countries.csv")
+    listed |= {name.lower() for row in countries for name in row["names"].split("|")}
+    listed |= {row[wide].lower() for row in countries for wide in ("subregion", "region")}
+    return frozenset(listed | {"north america", "south america"})
 
 
 def look(

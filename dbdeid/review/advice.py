@@ -20,6 +20,7 @@ from dbdeid.methods.common.searching import Ground, Remembering, lattice_of
 from dbdeid.methods.full_domain.search.costs import Costs, costs
 from dbdeid.methods.full_domain.searches import SEARCHES
 from dbdeid.methods.full_domain.searching import best_so_far
+from dbdeid.methods.registry import method_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
 from dbdeid.review import dependence
@@ -183,9 +184,10 @@ def consult(
     seen = _uniqueness(prepared, uniques)
     quick = tuples * uniques.width <= QUICK
     seconds = DEEP if deep else SECONDS
-    weighed = None
+    weighed, more = None, list[str]()
     if deep or quick:
         weighed = _weighed(prepared, ground, seconds, clock, offer)
+        more += method_of(prepared.bound).advice(prepared, ground, seconds)
     methods = compare(prepared, session, seconds, LARGER if deep else SAMPLE)
     return Consultation(
         seen,
@@ -193,6 +195,7 @@ def consult(
         methods,
         (
             *_advice(prepared, uniques, seen, weighed, methods),
+            *map(Advised, more),
             *map(
                 Advised,
                 dependence.near(prepared, session, weighed.columns.node if weighed else None),

@@ -236,6 +236,47 @@ def of_target(name: str) -> Change:
     return change
 
 
+PADDED = ("one more", "one fewer", "moved", "drawn anew", "class left out", "joined")
+
+
+def padding(folder: Path, rng: random.Random) -> str:
+    """The catalog of counterfeit records tells of others, or a record is drawn anew along with it.
+
+    Releases without a catalog have no such mutants.
+    """
+    with duckdb.connect(str(folder / TARGET)) as con:
+        listed = con.execute("FROM alike_catalog ORDER BY ALL").fetchall()
+        if not listed:
+            con.execute("INSERT INTO alike_catalog VALUES ([0], 'flu', 1)")
+            return "catalog: made up"
+        classes, value, _ = rng.choice(listed)
+        other = rng.choice([v for c, v, _ in listed if c == classes and v != value] or [value])
+        way, class_ = rng.choice(PADDED), rng.choice(classes)
+        change = (
+            "UPDATE alike_catalog SET counterfeits = counterfeits + ? "
+            "WHERE class_ids = ? AND sensitive_value IS NOT DISTINCT FROM ?"
+        )
+        if way in ("one fewer", "moved", "drawn anew"):
+            con.execute(change, [-1, classes, value])
+            con.execute("DELETE FROM alike_catalog WHERE counterfeits = 0")
+        if way in ("one more", "moved", "drawn anew"):
+            con.execute(change, [1, classes, value if way == "one more" else other])
+        if way == "drawn anew":  # in the table, too
+            con.execute(
+                "UPDATE alike SET illness = ? WHERE rowid = (SELECT min(rowid) FROM alike "
+                "WHERE class_id = ? AND illness IS NOT DISTINCT FROM ?)",
+                [other, class_, value],
+            )
+        elif way == "class left out":
+            rest = [one for one in classes if one != class_]
+            con.execute("UPDATE alike_catalog SET class_ids = ?", [rest])
+        elif way == "joined":
+            (more,) = con.execute("SELECT max(class_id) FROM alike").fetchone() or (0,)
+            wider = sorted({*classes, rng.randrange(more + 1)})
+            con.execute("UPDATE alike_catalog SET class_ids = ?", [wider])
+        return f"catalog: {way}"
+
+
 def flipped(path: Path, rng: random.Random) -> str:
     """A byte of a file is another one, or bytes follow its end."""
     content = bytearray(path.read_bytes())
@@ -389,6 +430,7 @@ def received(folder: Path, rng: random.Random) -> str:
 
 KINDS: dict[str, Change] = {
     "target": of_target(TARGET),
+    "padding": padding,
     "database export": of_target("more.duckdb"),
     "Parquet": parquet,
     "CSV": text,

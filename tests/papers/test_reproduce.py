@@ -79,9 +79,15 @@ def test_the_list_has_every_item_and_so_has_its_page() -> None:
     for name, item in items():
         assert item.title in text
         page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-        assert f"| `{item.name}` |" in page, (name, item.name)
+        line = next(own for own in page.splitlines() if own.startswith(f"| `{item.name}` |"))
+        assert f"| {item.title} | {item.status}{paper(name).remark(item)} |" in line
         if item.compute:
             assert f"dbdeid reproduce {name} {item.name}" in page
+    for one in PAPERS:
+        page = " ".join((PAGES / f"{one.name}.md").read_text(encoding="utf-8").split())
+        for number, why in enumerate(one.shared, 1):
+            assert text.count(f"({number}) {why}") == 1
+            assert f"({number}) {why[0].upper()}{why[1:]}." in page
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,7 @@ def test_no_false_alarm(shared: Path, name: str) -> None:
         "['White', 'Black', 'Asian', 'Native American', 'Other', 'Two Or More'][1 + i % 6]",
         "['Registered Nurse', 'Teacher', 'Farmer', 'Bus Driver', 'Clerk'][1 + i % 5]",
         "['Type 2 diabetes mellitus', 'Essential hypertension', 'Acute bronchitis'][1 + i % 3]",
+        "['North America', 'South America', 'Asia', 'Europe'][1 + i % 4]",
         "['Alabama', 'Texas', 'Ohio', 'New York', 'Maine', 'Utah', 'Iowa', 'Idaho'][1 + i % 8]",
         "chr((65 + i % 20)::INTEGER) || printf('%02d.%d', i % 90, i % 9)",
         "20000 + i * 37 % 9000 * 10",

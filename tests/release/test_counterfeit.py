@@ -805,6 +805,33 @@ def test_a_declared_combination_is_in_no_counterfeit_record() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("combination", "warned"),
+    [
+        (
+            {"sex": "m", "illness": ["pregnancy", "childbirth"]},
+            ["of 2 values not in illness: number 2"],
+        ),
+        ({"sex": "male", "illness": "pregnancy"}, ["of 1 values not in sex: number 1"]),
+        ({"age": [20, 21, 999], "illness": "other"}, ["of 3 values not in age: number 3"]),
+        ({"age": "[20, 30)", "ward": ["a", "9"]}, ["of 2 values not in ward: number 2"]),
+        ({"sex": "f", "illness": "other", "ward": ["a", "b"]}, []),
+    ],
+)
+def test_a_declared_value_that_its_column_never_has_is_warned_of(
+    combination: dict[str, Any], warned: list[str]
+) -> None:
+    people_with(illness="['pregnancy', 'other'][1 + i % 2]", ward="['a', 'b'][1 + i % 2]")
+    made = spec({"impossible": [combination]})
+    made["columns"]["ward"] = {"role": "insensitive", "reason": "everyone sees it"}
+    told = [w for w in dbdeid.check(made)["warnings"] if w.startswith("impossible")]
+    assert len(told) == len(warned)
+    for text, part in zip(told, warned, strict=True):
+        assert text.startswith("impossible, combination 1: ")
+        assert part in text
+        assert "childbirth" not in text
+
+
 @pytest.mark.full
 def test_where_no_class_can_have_a_value_nothing_is_released() -> None:
     ages = list(range(20, 80))
@@ -814,3 +841,50 @@ def test_where_no_class_can_have_a_value_nothing_is_released() -> None:
     assert "impossible" in (raised.value.hint or "")
     with attached("owner.duckdb") as con:
         assert not of(con, "SELECT 1 FROM duckdb_tables() WHERE table_name = 'people_public'")
+
+
+# -- the least loss -------------------------------------------------------------------------------
+
+
+def least_loss(**method: Any) -> dict[str, Any]:
+    return spec({"objective": "loss", "h": "auto", "max_counterfeits": 0.1} | method)
+
+
+def suppressing() -> float:
+    """The least loss with a twentieth of the records suppressed, each of which loses all."""
+    made = least_loss() | {"method": {"name": "full_domain", "suppression_limit": 0.05}}
+    return dbdeid.run(made | {"release": "suppressed"}).loss
+
+
+def test_the_least_loss_is_under_no_ceiling_that_nobody_declared() -> None:
+    found = dbdeid.run(least_loss())
+    assert found.padding is not None
+    assert found.padding["h"] == found.padding["degree"]
+    highest = dbdeid.run(least_loss(h=1.0))
+    assert highest.transformation == found.transformation
+    lowest = dbdeid.run(least_loss(objective="counterfeits"))
+    assert lowest.padding is not None
+    assert lowest.padding["h"] <= found.padding["h"]
+    assert found.loss <= lowest.loss
+
+
+@pytest.mark.parametrize("budget", [0.001, 0.5])
+def test_a_run_and_a_check_say_where_suppression_loses_less(budget: float) -> None:
+    made = least_loss(max_counterfeits=budget)
+    found, loss = dbdeid.run(made), suppressing()
+    told = [w for w in found.warnings if w.startswith("suppression loses less here")]
+    advised = [a for a in dbdeid.check(made)["advice"] if a.startswith("suppression loses less")]
+    assert bool(told) == bool(advised) == (loss < found.loss) == (budget < 0.01)
+    for text in told:
+        assert f"loses {loss:.3f} of the detail with " in text
+        assert f"this release {found.loss:.3f} with {found.counterfeit_rows} records added" in text
+    for text in advised:
+        bound = re.search(r"this method ([0-9.]+) or more with at most 0 records added", text)
+        assert bound
+        assert loss < float(bound[1]) <= found.loss + 5e-4
+
+
+def test_nobody_who_wants_something_else_is_told_so() -> None:
+    made = least_loss(max_counterfeits=0.001, objective="counterfeits")
+    warned = [*dbdeid.run(made).warnings, *dbdeid.check(made)["advice"]]
+    assert not [text for text in warned if "suppression loses less" in text]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import strategies as st
 
 from dbdeid.data.records import Attribute, Floats
 from dbdeid.methods.microaggregation.groups import Groups
@@ -18,6 +19,17 @@ def cloud(seed: int, number: int, *, levels: tuple[int, ...] = (), weights: bool
         attributes.append(Attribute(f"c{i}", codes, several, weight=0.5 + i))
     records = rng.integers(1, 6, number) if weights else np.ones(number)
     return points_of(attributes, records.astype(np.int64))
+
+
+@st.composite
+def few_values(draw: st.DrawFn) -> Points:
+    """Points of a number of five values and a category of three, each of several records."""
+    pair = st.tuples(st.integers(0, 4), st.integers(0, 2))
+    values = draw(st.lists(pair, min_size=1, max_size=60))
+    pairs, numbers = np.unique(np.array(values), axis=0, return_counts=True)
+    number = Attribute("x", pairs[:, 0].astype(float))
+    category = Attribute("c", pairs[:, 1].astype(float), 3)
+    return points_of([number, category], numbers * draw(st.integers(1, 9)))
 
 
 def columns(points: Points) -> Floats:

@@ -16,9 +16,10 @@ def listed(papers: Sequence[Paper]) -> str:
     """The papers with their items."""
     parts = []
     for paper in papers:
-        rows = [[i.name, i.status, _time(i), f"{i.title}: {i.why}"] for i in paper.items]
+        rows = [[i.name, i.status, _time(i), f"{i.title}{paper.remark(i)}"] for i in paper.items]
         head = ["item", "status", "seconds", "what it shows: what differs"]
-        parts.append(f"{paper.name}: {paper.citation}\n{grid(head, rows)}")
+        notes = [f"  ({number}) {why}" for number, why in enumerate(paper.shared, 1)]
+        parts.append("\n".join([f"{paper.name}: {paper.citation}", grid(head, rows), *notes]))
     last = "seconds of a processor: --quick / whole. Compute one: dbdeid reproduce PAPER ITEM"
     return "\n\n".join([*parts, last])
 

@@ -17,7 +17,7 @@ from dbdeid.lattice.lattice import Node
 from dbdeid.methods.common.generalized import STAGED
 from dbdeid.methods.common.outcome import Outcome, Written
 from dbdeid.methods.common.release_dictionary import dictionary_step
-from dbdeid.methods.common.searching import Offer, lattice_of
+from dbdeid.methods.common.searching import Ground, Offer, lattice_of
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
@@ -180,6 +180,10 @@ class Method(ABC, Generic[Plan]):
 
     def cautions(self, prepared: Prepared, session: Session) -> Iterator[str]:
         """What a reader should know of releases that are made so."""
+        yield from ()
+
+    def advice(self, prepared: Prepared, ground: Ground, seconds: float) -> Iterator[str]:
+        """What else an owner may do, looked for in about so many seconds, each time it is asked."""
         yield from ()
 
     def told_by(self, outcome: Outcome) -> Iterator[str]:

@@ -28,8 +28,9 @@ CELLS = 1 << 21  # numbers drawn at once
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The seconds of each phase."""
+    """The seconds of each phase, by a clock."""
 
+    now: Callable[[], float] = perf_counter
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(
             ("clustering", "balancing", "synthesis", "mapping"), 0.0
@@ -39,9 +40,9 @@ class Clock:
     @contextmanager
     def during(self, phase: str) -> Iterator[None]:
         """Add what the body takes to a phase."""
-        start = perf_counter()
+        start = self.now()
         yield
-        self.seconds[phase] += perf_counter() - start
+        self.seconds[phase] += self.now() - start
 
 
 def condense(
@@ -49,6 +50,7 @@ def condense(
     recipe: Recipe,
     rng: Generator,
     progress: Callable[[int], None] | None = None,
+    now: Callable[[], float] = perf_counter,
 ) -> Condensed:
     """Put synthetic records in the place of clusters of k records or more.
 
@@ -62,6 +64,7 @@ def condense(
         recipe: how.
         rng: of all draws; the same state and records give the same result.
         progress: is told how many records have been replaced.
+        now: the clock, in seconds, that the phases are timed by.
 
     Raises:
         ValueError: a stratum has fewer than k records.
@@ -72,7 +75,7 @@ def condense(
     # Not needed by who only imports, and slow to load.
     from threadpoolctl import threadpool_limits
 
-    clock = Clock()
+    clock = Clock(now)
     n = records.number
     ranges = tuple(_range(attribute) for attribute in records.attributes)
     columns = tuple(np.empty(n) for _ in records.attributes)

@@ -12,7 +12,6 @@ size; see `placement` for what it holds.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +22,6 @@ from dbdeid.data.weights import truthful, weighted
 from dbdeid.engine.expressions import ascending, column
 from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Session, Step, ViewStep
-from dbdeid.errors import Unsatisfiable
 from dbdeid.lattice.lattice import Node
 from dbdeid.methods.attacks.minimality import PADDED, unread
 from dbdeid.methods.common.generalized import STAGED
@@ -35,12 +33,15 @@ from dbdeid.methods.common.secret import upload_secret
 from dbdeid.methods.counterfeit import padded_rows
 from dbdeid.methods.counterfeit.borrowed_rows import recode
 from dbdeid.methods.counterfeit.details import Padded
-from dbdeid.methods.counterfeit.draws import ALLOWED_RISK, Drawn, draw, stage_node
+from dbdeid.methods.counterfeit.draws import Drawn, draw, stage_node
 from dbdeid.methods.counterfeit.options import Padding, options, padding_of
 from dbdeid.methods.counterfeit.padded_rows import CATALOG_GROUPS, MEMBERS, Names
 from dbdeid.methods.counterfeit.search.borrowing import Work
 from dbdeid.methods.counterfeit.search.ceiling import Ceiled, Ceiling, Objective
 from dbdeid.methods.counterfeit.search.padding import Padding as Look
+from dbdeid.methods.counterfeit.suppression import instead
+from dbdeid.methods.counterfeit.unknown_values import unknown_values
+from dbdeid.methods.counterfeit.unreachable import unsatisfiable
 from dbdeid.prepare.prepare import Prepared
 from dbdeid.prepare.problem import Parameters
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier
@@ -115,26 +116,30 @@ def _full_domain(
 ) -> CounterfeitPlan:
     """One transformation of all records, the best whose counterfeit records can be placed."""
     padding, session = padding_of(parameters), ground.session
-    limit = padding.limit(ground.tuples.records)
+    limit, h = padding.limit(ground.tuples.records), _highest(padding)
     first: Ceiled | None = None
     for size in range(_least_size(parameters), 2 * parameters.k + 1):
         ceiling = _ceiling(ground, parameters, size)
         excluded: frozenset[Node] = frozenset()
         for _ in range(ATTEMPTS):
             found = ceiling.search(
-                padding.objective, h=padding.h, limit=limit, excluded=excluded, progress=progress
+                padding.objective, h=h, limit=limit, excluded=excluded, progress=progress
             )
             first = first or found
             if found.best is None or found.h is None:
                 break
-            stage_node(session, names, parameters, found.best.node)
-            shown = _shown(names, found.best.node)
+            node = found.best.node
+            stage_node(session, names, parameters, node)
+            shown = _shown(names, node)
             drawn = draw(session, names, parameters, size, shown)
             if drawn is not None:
+                if padding.h is None:
+                    degree = ceiling.degrees[ground.lattice.index(node)]
+                    found = replace(found, h=float(degree))
                 return _plan(ground, names, parameters, found, size, drawn)
-            excluded |= {found.best.node}
+            excluded |= {node}
     assert first is not None
-    raise _unsatisfiable(ground, parameters, first, limit)
+    raise unsatisfiable(ground, parameters, first, limit)
 
 
 def _borrowed(
@@ -172,7 +177,15 @@ def _borrowed(
             metrics = {"loss": recoded.loss}
             return CounterfeitPlan(None, recoded.shown, padded, metrics, search)
     least = min([n for n in (first.fewest, *fewest) if n is not None], default=None)
-    raise _unsatisfiable(ground, parameters, replace(first, fewest=least), limit)
+    raise unsatisfiable(ground, parameters, replace(first, fewest=least), limit)
+
+
+def _highest(padding: Padding) -> float | None:
+    """The ceiling that is searched under; None: the lowest that there can be.
+
+    The least loss is not kept from any transformation unless a ceiling is declared.
+    """
+    return 1.0 if padding.h is None and padding.objective == "loss" else padding.h
 
 
 def _ceiling(ground: Ground, parameters: Parameters[object], size: int) -> Ceiling:
@@ -286,50 +299,6 @@ def _found_by(name: str, lattice_size: int, within: int, checked: int) -> JsonOb
     }
 
 
-def _unsatisfiable(
-    ground: Ground, parameters: Parameters[object], found: Ceiled, limit: int
-) -> Unsatisfiable:
-    """Why there is no release, and what would make one."""
-    padding, records = padding_of(parameters), ground.tuples.records
-    budget = f"{limit} counterfeit records (max_counterfeits: {padding.budget})"
-    under = "" if padding.h is None else f" under h = {padding.h}"
-    if found.best is not None and padding.catalog == "paper":
-        return Unsatisfiable(
-            f"no draw of sensitive values{under} with at most {budget} can be covered by real "
-            "records and holds the declared models: `catalog: paper` takes them as they are drawn",
-            hint="use `catalog: pool`, which exchanges drawn values until they do, or raise h",
-        )
-    if found.best is not None:
-        bound = "1/k" if padding.strict else f"{ALLOWED_RISK}/k"
-        drop = f", or drop {' and '.join(padding.others)}: copies tell" if padding.others else ""
-        fewer = ", or declare fewer combinations as `impossible`" if padding.impossible else ""
-        return Unsatisfiable(
-            f"no placement of counterfeit records{under} with at most {budget} keeps the "
-            f"prosecutor risk within {bound} and the declared models, with values that can stand "
-            "beside the quasi-identifiers",
-            hint="raise max_counterfeits or h, or use a sensitive column of fewer, more frequent "
-            f"values{drop}{fewer}",
-        )
-    advice = list(_advice(found, padding, records, parameters))
-    return Unsatisfiable(
-        f"no transformation{under} reaches k = {parameters.k} with at most {budget} of "
-        f"{records} records",
-        hint=", or ".join(advice) or "weaker models of the sensitive column, or a smaller k",
-    )
-
-
-def _advice(
-    found: Ceiled, padding: Padding, records: int, parameters: Parameters[object]
-) -> Iterator[str]:
-    if found.smallest_h is not None and padding.h is not None:
-        least = math.ceil(found.smallest_h * 10_000) / 10_000
-        yield f"the smallest feasible h with this budget is {least}"
-    if found.fewest is not None and found.fewest <= records:
-        share = math.ceil(found.fewest / records * 10_000) / 10_000
-        at = "" if padding.h is None else f" under h = {padding.h}"
-        yield f"the fewest counterfeit records{at} are {found.fewest}: max_counterfeits: {share}"
-
-
 # -- writing ------------------------------------------------------------------------------------
 
 
@@ -415,7 +384,12 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
     ) -> Planned[CounterfeitPlan]:
         """The best transformation under the ceiling, and the places of counterfeit records."""
         qis, parameters = prepared.quasi_identifiers, prepared.parameters
-        return Planned(prepared, plan(session, qis, parameters, progress, offer))
+        found = plan(session, qis, parameters, progress, offer)
+        if padding_of(parameters).objective != "loss":
+            return Planned(prepared, found)
+        ground, loss = Ground.of(session, lattice_of(qis), parameters), found.metrics["loss"]
+        own = f"this release {loss:.3f} with {found.padded.counterfeits:,} records added"
+        return Planned(prepared, found, tuple(instead(ground, parameters, loss, own)))
 
     def write(self, planned: Planned[CounterfeitPlan], session: Session) -> Written:
         """The release, its catalog and dictionary."""
@@ -449,12 +423,26 @@ class CounterfeitMethod(Method[CounterfeitPlan]):
                 "seed: whoever guesses it can tell counterfeit records apart; use a random number "
                 "of 128 bits, or leave it out"
             )
+        yield from unknown_values(prepared, session, padding)
         if padding.catalog == "paper":
             yield (
                 "catalog: paper holds against those who do not know the method only; who knows it "
                 "can tell many counterfeit records for certain, and a person's record from the "
                 "others"
             )
+
+    def advice(self, prepared: Prepared, ground: Ground, seconds: float) -> Iterator[str]:
+        """That suppression loses less, where the least loss is wanted."""
+        parameters, padding = prepared.parameters, padding_of(prepared.parameters)
+        if padding.objective != "loss" or padding.borrow:
+            return
+        limit = padding.limit(ground.tuples.records)
+        ceiling = _ceiling(ground, parameters, _least_size(parameters))
+        found = ceiling.search("loss", h=_highest(padding), limit=limit, time_limit=seconds)
+        if found.best is not None:
+            loss = found.lower_bound
+            own = f"this method {loss:.3f} or more with at most {limit:,} records added"
+            yield from instead(ground, parameters, loss, own, seconds)
 
     def declared(self, plain: Declared, bound: Bound, details: Mapping[str, Any]) -> Declared:
         """What the padding must keep; each record carries the number of its class."""

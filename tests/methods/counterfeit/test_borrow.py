@@ -19,7 +19,7 @@ from dbdeid.lattice.tuples import Tuples, Values
 from dbdeid.methods.counterfeit.search import decoys
 from dbdeid.methods.counterfeit.search.borrow import borrow
 from dbdeid.methods.counterfeit.search.borrowing import Work
-from dbdeid.methods.counterfeit.search.recoding import Recoding, candidates, looked_at
+from dbdeid.methods.counterfeit.search.recoding import Cells, Recoding, candidates, looked_at
 
 ADULT = (
     "age",
@@ -368,6 +368,34 @@ def test_the_candidates_are_those_that_an_adversary_cannot_rule_out(
         suspects = [c for c in alike if could_be_padded(lattice, nodes, where, groups < 0, c)]
         assert suspects == group.tolist()
         assert 3 * found.counterfeits[group].sum() <= found.real[group].sum()
+
+
+def test_classes_of_other_groups_with_the_same_key_are_not_met(
+    sparse: tuple[Lattice, Tuples, list[Node]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lattice, tuples, nodes = sparse
+    found = borrow(lattice, tuples, nodes=nodes, k=4, size=4)
+    assert found is not None
+    groups = candidates(lattice, tuples, found, nodes=nodes, k=4, size=4)
+    monkeypatch.setattr(Cells, "keys", lambda self, codes, levels: np.zeros(len(codes), np.uint64))
+    monkeypatch.setattr(Cells, "key_of", lambda self, levels, codes: 0)
+    monkeypatch.setattr(Cells, "apart", lambda self, levels: False)
+    again = borrow(lattice, tuples, nodes=nodes, k=4, size=4)
+    assert again is not None
+    assert again.signatures == found.signatures
+    assert (candidates(lattice, tuples, again, nodes=nodes, k=4, size=4) == groups).all()
+
+
+def test_one_tuple_has_the_key_that_many_have() -> None:
+    """Twenty-five columns of six values have more combinations than there are keys."""
+    rng = np.random.default_rng(3)
+    for width, apart in ((4, True), (25, False)):
+        columns = [attribute(f"a{i}", [v // 2 for v in range(6)]) for i in range(width)]
+        cells = Cells(Lattice(tuple(columns)), [(1,) * width])
+        codes, levels = rng.integers(0, 6, (40, width)), (0,) * width
+        keys = cells.keys(codes, levels)
+        assert [cells.key_of(levels, row) for row in codes.tolist()] == keys.tolist()
+        assert cells.apart(levels) is apart
 
 
 # Adult, 30,162 rows, and what a catalog of it gives away.

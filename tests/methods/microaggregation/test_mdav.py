@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from clouds import as_points, cloud, columns, members, plain_mdav
+from clouds import as_points, cloud, columns, few_values, members, plain_mdav
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,19 +26,8 @@ def test_equal_records_are_taken_as_one_point_without_a_change() -> None:
     assert members(points, mdav(points, 4)) == as_points(points, plain_mdav(columns(points), 4))
 
 
-@given(
-    values=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=60),
-    records=st.integers(1, 9),
-    k=st.integers(1, 8),
-)
-def test_every_record_is_in_one_group_of_k_to_2k(
-    values: list[tuple[int, int]], records: int, k: int
-) -> None:
-    pairs, numbers = np.unique(np.array(values), axis=0, return_counts=True)
-    points = points_of(
-        [Attribute("x", pairs[:, 0].astype(float)), Attribute("c", pairs[:, 1].astype(float), 3)],
-        numbers * records,
-    )
+@given(points=few_values(), k=st.integers(1, 8))
+def test_every_record_is_in_one_group_of_k_to_2k(points: Points, k: int) -> None:
     whole = int(points.records.sum())
     found = mdav(points, min(k, whole))
     assert np.bincount(found.point, found.records, points.number).tolist() == list(points.records)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clouds import as_points, cloud, columns, members, plain_mdav, plain_mst, sse
+from clouds import as_points, cloud, columns, few_values, members, plain_mdav, plain_mst, sse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dbdeid.data.records import Attribute
 from dbdeid.methods.microaggregation.mdav import mdav
-from dbdeid.methods.microaggregation.mixed_points import points_of
+from dbdeid.methods.microaggregation.mixed_points import Points, points_of
 from dbdeid.methods.microaggregation.mst import mst, trees
 
 
@@ -31,19 +31,8 @@ def test_trees_and_groups_are_those_of_brute_force(k: int, seed: int) -> None:
     assert members(points, mst(points, k)) == as_points(points, groups)
 
 
-@given(
-    values=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=60),
-    records=st.integers(1, 9),
-    k=st.integers(1, 8),
-)
-def test_every_record_is_in_one_group_of_k_to_twice_as_many(
-    values: list[tuple[int, int]], records: int, k: int
-) -> None:
-    pairs, numbers = np.unique(np.array(values), axis=0, return_counts=True)
-    points = points_of(
-        [Attribute("x", pairs[:, 0].astype(float)), Attribute("c", pairs[:, 1].astype(float), 3)],
-        numbers * records,
-    )
+@given(points=few_values(), k=st.integers(1, 8))
+def test_every_record_is_in_one_group_of_k_to_twice_as_many(points: Points, k: int) -> None:
     k = min(k, int(points.records.sum()))
     done: list[int] = []
     found = mst(points, k, done.append)

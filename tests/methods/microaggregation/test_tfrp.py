@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clouds import as_points, cloud, columns, members, plain_tfrp, sse
+from clouds import as_points, cloud, columns, few_values, members, plain_tfrp, sse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbdeid.data.records import Attribute
-from dbdeid.methods.microaggregation.mixed_points import points_of
+from dbdeid.methods.microaggregation.mixed_points import Points
 from dbdeid.methods.microaggregation.tfrp import grouped, tfrp
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -28,19 +27,8 @@ def test_it_is_what_was_published(k: int, levels: tuple[int, ...]) -> None:
     assert members(points, tfrp(points, k)) == as_points(points, expected)
 
 
-@given(
-    values=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=60),
-    records=st.integers(1, 9),
-    k=st.integers(1, 8),
-)
-def test_every_record_is_in_one_group_of_k_or_more(
-    values: list[tuple[int, int]], records: int, k: int
-) -> None:
-    pairs, numbers = np.unique(np.array(values), axis=0, return_counts=True)
-    points = points_of(
-        [Attribute("x", pairs[:, 0].astype(float)), Attribute("c", pairs[:, 1].astype(float), 3)],
-        numbers * records,
-    )
+@given(points=few_values(), k=st.integers(1, 8))
+def test_every_record_is_in_one_group_of_k_or_more(points: Points, k: int) -> None:
     k = min(k, int(points.records.sum()))
     for found in (grouped(points, k), tfrp(points, k)):
         assert np.bincount(found.point, found.records).tolist() == list(points.records)

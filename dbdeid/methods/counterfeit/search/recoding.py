@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ NODES = 1024  # most nodes that are ever looked at
 CELLS = 1 << 26  # nodes × rows up to which so many are looked at
 LEAVES = 1 << 14  # values of a region that are looked at for the last fact
 MET = 1 << 24  # classes that are kept by where they lie
+KEYS = 1 << 64  # numbers of combinations of groups
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def candidates(
         group = np.full(len(final), -1, np.int64)
         for number, signature in enumerate(signatures):
             alike = np.flatnonzero(suspects & (released.levels == signature).all(axis=1))
-            known = np.array([facts.true_of(released.at(c)) for c in alike])
+            known = np.array([facts.true_of(c, alone=largest[c]) for c in alike])
             least = known[padded[alike]].min()
             if not least:
                 return None
@@ -197,6 +199,7 @@ class Cells:
             self.lowest.append(lowest)
         self._lowest = [low.tolist() for low in self.lowest]
         self._groups = [group.tolist() for group in self.groups]
+        self._counts = [[int(group.max()) + 1 for group in groups] for groups in self.groups]
         self.nodes = _undominated(nodes)
 
     def levels_of(self, node: Node, codes: Sequence[int]) -> Node:
@@ -204,10 +207,29 @@ class Cells:
         found = zip(self._lowest, node, codes, strict=True)
         return tuple([low[v][c] for low, v, c in found])
 
-    def groups_of(self, levels: Sequence[int], codes: Sequence[int]) -> Node:
-        """The groups of one tuple on some levels."""
-        found = zip(self._groups, levels, codes, strict=True)
-        return tuple([group[v][c] for group, v, c in found])
+    def key_of(self, levels: Sequence[int], codes: Sequence[int]) -> int:
+        """The key of the groups of one tuple on some levels, as `keys` gives it."""
+        key = 0
+        for groups, counts, v, code in zip(self._groups, self._counts, levels, codes, strict=True):
+            key = key * counts[v] + groups[v][code]
+        return key % KEYS
+
+    def keys(self, codes: Ints, levels: Sequence[int]) -> NDArray[np.uint64]:
+        """A key of the groups of each tuple on some levels, the same for the same ones.
+
+        Others may have the same where there are more than 2^64 combinations of groups.
+        """
+        found = np.zeros(len(codes), np.uint64)
+        for groups, counts, v, column in zip(
+            self.groups, self._counts, levels, codes.T, strict=True
+        ):
+            found = found * np.uint64(counts[v]) + groups[v, column].astype(np.uint64)
+        return found
+
+    def apart(self, levels: Sequence[int]) -> bool:
+        """Whether no two combinations of groups on some levels have one key."""
+        counts = zip(self._counts, levels, strict=True)
+        return prod(of_level[v] for of_level, v in counts) <= KEYS
 
     def numbers(self, codes: Ints, levels: Sequence[int]) -> Ints:
         """A number of the groups of each tuple on some levels, the same for the same ones."""
@@ -261,7 +283,12 @@ def _undominated(nodes: Sequence[Node]) -> tuple[Node, ...]:
     return tuple(sorted(found))
 
 
-_NOTHING: Ints = np.zeros((0, 0), np.int64)
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Classes by the key of their groups on some levels: keys in order, and the class of each."""
+
+    keys: NDArray[np.uint64]
+    order: NDArray[np.int32]
 
 
 class Facts:
@@ -280,18 +307,23 @@ class Facts:
         self._regions = regions
         self._large = sizes > k
         self._clean = regions.at(clean)
-        self._taken: dict[Node, Ints] = {}
-        self._met: dict[tuple[Node, Node], dict[Node, Ints]] = {}
+        self._taken: dict[Node, NDArray[np.int32]] = {}
+        self._met: dict[tuple[Node, Node], _Kept] = {}
         self._kept = 0
 
-    def true_of(self, region: Regions) -> int:
-        """The first so many facts are true of a region (one row)."""
-        levels, codes = region.levels[0], region.codes[0]
+    def true_of(self, class_: int, *, alone: bool) -> int:
+        """The first so many facts are true of a released class.
+
+        Args:
+            class_: its number.
+            alone: whether its region lies in no larger one under a node.
+        """
+        levels, codes = self._regions.levels[class_], self._regions.codes[class_]
         inner = self._cells.within(self._regions, levels, codes)
         inner &= (self._regions.levels != levels).any(axis=1)
         if self._large[inner].any():
             return 0
-        if not self._cells.largest(region)[0]:
+        if not alone:
             return 1
         if inner.any():
             return 2
@@ -341,23 +373,26 @@ class Facts:
             taken = self._occupied(node)
             if self._kept + len(taken) > MET:
                 self._met, self._kept = {}, 0
-            self._met[node, common] = self._by_groups(taken, common)
+            keys = self._cells.keys(self._clean.codes[taken], common)
+            order = np.argsort(keys, kind="stable")
+            self._met[node, common] = _Kept(keys[order], taken[order])
             self._kept += len(taken)
-        return self._met[node, common].get(self._cells.groups_of(common, codes), _NOTHING)
+        kept = self._met[node, common]
+        key = np.uint64(self._cells.key_of(common, codes))
+        first, last = kept.keys.searchsorted(key), kept.keys.searchsorted(key, "right")
+        found: Ints = self._clean.codes[kept.order[first:last]]
+        if self._cells.apart(common):
+            return found
+        same = np.ones(len(found), np.bool_)
+        for groups, v, column, code in zip(self._cells.groups, common, found.T, codes, strict=True):
+            same &= groups[v, column] == groups[v, code]
+        return np.asarray(found[same], np.int64)
 
-    def _by_groups(self, taken: Ints, common: Node) -> dict[Node, Ints]:
-        """Values of classes by their groups on some levels."""
-        number = self._cells.numbers(taken, common)
-        order = np.argsort(number, kind="stable")
-        starts = np.flatnonzero(np.diff(number[order], prepend=-1))
-        parts = np.split(taken[order], starts[1:]) if len(taken) else []
-        kinds = (self._cells.groups_of(common, part[0].tolist()) for part in parts)
-        return dict(zip(kinds, parts, strict=True))
-
-    def _occupied(self, node: Node) -> Ints:
-        """A value of each class of a node that has a region inside which cannot be padded."""
+    def _occupied(self, node: Node) -> NDArray[np.int32]:
+        """A clean region of each class of a node that has one inside, which cannot be padded."""
         if node not in self._taken:
-            codes = self._clean.codes[self._cells.inside(self._clean, node)]
-            number = self._cells.numbers(codes, node)
-            self._taken[node] = codes[np.sort(np.unique(number, return_index=True)[1])]
+            inside = np.flatnonzero(self._cells.inside(self._clean, node))
+            number = self._cells.numbers(self._clean.codes[inside], node)
+            first = np.sort(np.unique(number, return_index=True)[1])
+            self._taken[node] = inside[first].astype(np.int32)
         return self._taken[node]
