@@ -21,6 +21,7 @@ from dbdeid.methods.condensation.permissible import (
     largest,
     most_likely,
     rounded,
+    turned_back,
 )
 from dbdeid.methods.microaggregation.mdav import mdav
 from dbdeid.methods.microaggregation.mixed_points import points_of
@@ -222,4 +223,6 @@ class Stratum:
             lost = largest(missing, np.isnan(source).sum(axis=1))
         elif missing is not None:
             lost = missing > 0.5
+        if recipe.variant == "microhybrid":
+            own = turned_back(own, *self.ranges[at])
         return rounded(own, grid, *self.ranges[at], lost)
