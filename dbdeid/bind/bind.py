@@ -221,7 +221,12 @@ def _type_mistakes(file: SpecFile, bound: BoundColumn) -> Iterator[Mistake]:
         yield file.mistake(
             f"column {bound.name!r} has type {bound.column.shown_type}, which cannot be released",
             *place,
-            hint="drop it, or cast it to text or numbers in `source: {sql: …}`",
+            hint=(
+                "drop it, or write it as text in `source: {sql: …}`: "
+                f"array_to_string(list_sort({bound.name}), ';')"
+                if bound.column.type.endswith("[]")
+                else "drop it, or cast it to text or numbers in `source: {sql: …}`"
+            ),
         )
     kind = bound.spec.hierarchy.kind if bound.spec.hierarchy else None
     categorical = bound.spec.type == "categorical"

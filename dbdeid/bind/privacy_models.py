@@ -77,6 +77,15 @@ def mistakes(file: SpecFile, columns: Mapping[str, BoundColumn]) -> Iterator[Mis
                     yield _mistake(file, number, refusal)
         for refusal in model.contradictions():
             yield _mistake(file, number, refusal)
+        if model.by_record and file.spec.subject is not None:
+            yield file.mistake(
+                f"{model.model} takes every record for a person, and `subject` says that a person "
+                "has several",
+                "privacy",
+                number,
+                hint="make one row of each person in `source: {sql: …}`, with the values of all of "
+                "their records: string_agg(DISTINCT code, ';')",
+            )
 
 
 def _described(column: BoundColumn) -> SensitiveColumn:
@@ -86,6 +95,7 @@ def _described(column: BoundColumn) -> SensitiveColumn:
         column.column.shown_type,
         "" if column.spec.type is not None else column.column.family,
         column.spec.hierarchy is not None,
+        column.spec.values == "as_written",
     )
 
 

@@ -60,7 +60,8 @@ class Recipe:
     """How records are condensed (Gal et al. 2014, and beyond).
 
     Attributes:
-        variant: recipient, improved (Gal 2014) or original (Aggarwal & Yu 2004).
+        variant: recipient, improved (Gal 2014), original (Aggarwal & Yu 2004) or microhybrid
+            (Domingo-Ferrer & González-Nicolás 2010).
         k: least records of a cluster.
         response_weight: w of the response in (0, 1) against all other attributes together.
         exact_moments: whether the drawn values have exactly the mean and covariance of a cluster.
@@ -72,13 +73,18 @@ class Recipe:
             missing recipient always keeps.
     """
 
-    variant: Literal["recipient", "improved", "original"]
+    variant: Literal["recipient", "improved", "original", "microhybrid"]
     k: int
     response_weight: float
     exact_moments: bool = False
     time: Literal["exact", "stratified"] = "stratified"
     time_scale: Literal["rank", "z"] = "rank"
     counts: bool | None = None
+
+    @property
+    def knows_response(self) -> bool:
+        """Whether the response is not an attribute like others."""
+        return self.variant not in ("original", "microhybrid")
 
     @property
     def keeps_counts(self) -> bool:

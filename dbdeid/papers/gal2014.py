@@ -20,6 +20,7 @@ from dbdeid.commands.verify_evaluate_export import evaluate
 from dbdeid.papers.common.charts import Look, bars, lines
 from dbdeid.papers.common.outcome import Asked, Beside, Outcome, Picture, Table
 from dbdeid.papers.gal2014_ways import (
+    ATTACKED,
     COUNTED_FROM,
     DRAWN,
     WAYS,
@@ -57,8 +58,9 @@ MEASURES = {
 }
 COLOURS = dict(
     zip(
-        (*DRAWN, "TFRP", "MDAV", "MST", "bootstrap", "improved, z"),
+        (*ATTACKED, "TFRP", "MDAV", "MST", "bootstrap", "improved, z"),
         (
+            "#ff9da6",
             "#e45756",
             "#f58518",
             "#4c78a8",
@@ -146,6 +148,12 @@ def _orders(rows: Sequence[Found]) -> list[Beside]:
             "more than of the improved one (of private data)",
             each("TFRP"),
             f"categories are replaced by their most frequent value; {PRIVATE}",
+        ),
+        Beside(
+            "the same of R-microhybrid",
+            "compared with (of private data)",
+            each("microhybrid"),
+            f"groups of MDAV, and normal draws with their means and covariances; {PRIVATE}",
         ),
     ]
 
@@ -280,7 +288,7 @@ def privacy(asked: Asked) -> Outcome:
     for name in asked.of(tables(asked.data), ["colon"]):
         source = table(asked.data, name)
         for k in asked.of((10, 50, K), (K,)):
-            for way in ("TFRP", "MDAV", "MST", *DRAWN):
+            for way in ("TFRP", "MDAV", "MST", *ATTACKED):
                 told = [
                     conditional_privacy(source, made)
                     for made in many(source, way, k, asked.of(5, 1))
@@ -288,7 +296,7 @@ def privacy(asked: Asked) -> Outcome:
                 raw, share = np.mean(told, axis=0)
                 row: Found = {"table": name, "k": k, "method": way}
                 row |= {"raw": float(raw), "share": float(share)}
-                if way in DRAWN:
+                if way in ATTACKED:
                     row |= attacked(source, way, k, asked.of(10, 1))
                 rows.append(row)
             if k < COUNTED_FROM:  # what the product leaves out

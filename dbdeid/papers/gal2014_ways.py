@@ -44,13 +44,15 @@ def recipe_of(variant: str, k: int) -> Recipe:
         return Recipe("recipient", k, 0.3, counts=k >= COUNTED_FROM)
     if variant == "original":
         return Recipe("original", k, 0.5)
+    if variant == "microhybrid":
+        return Recipe("microhybrid", k, 0.5, exact_moments=True)
     scale: Any = "z" if variant.endswith("z") else "rank"
     return Recipe("improved", k, 0.5, time="exact", time_scale=scale)
 
 
 def drawn(source: Table, recipe: Recipe, rng: Rng) -> Made:
     """Synthetic records of clusters."""
-    strata = recipe.variant != "original"
+    strata = recipe.knows_response
     made = condense(source.records(strata), recipe, rng)
     return Made(source.released(made, strata), made.members, made.clusters)
 
@@ -97,6 +99,7 @@ WAYS: dict[str, Way] = {
     "TFRP": lambda source, k, rng: grouped(source, tfrp, k),
     "MDAV": lambda source, k, rng: grouped(source, mdav, k),
     "MST": lambda source, k, rng: grouped(source, mst, k),
+    "microhybrid": lambda source, k, rng: drawn(source, recipe_of("microhybrid", k), rng),
     "original": lambda source, k, rng: drawn(source, recipe_of("original", k), rng),
     "improved, z": lambda source, k, rng: drawn(source, recipe_of("improved z", k), rng),
     "improved, rank": lambda source, k, rng: drawn(source, recipe_of("improved rank", k), rng),
@@ -105,6 +108,7 @@ WAYS: dict[str, Way] = {
 }
 FIXED = ("TFRP", "MDAV", "MST")  # they draw nothing
 DRAWN = ("original", "improved, rank", "recipient", "calibrated")
+ATTACKED = ("microhybrid", *DRAWN)  # the first takes n² / K, so that it is not timed
 
 
 def many(source: Table, way: str, k: int, seeds: int) -> Iterable[Made]:
@@ -189,7 +193,7 @@ def attacked(source: Table, way: str, k: int, seeds: int, counts: bool = False) 
     recipe = recipe_of("recipient" if way == "calibrated" else way, k)
     if counts:
         recipe = replace(recipe, counts=True)
-    strata = way != "original"
+    strata = recipe.knows_response
     condensed = halved(source, strata, recipe, way == "calibrated")
     records = source.records(strata)
     tried = [

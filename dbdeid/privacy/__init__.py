@@ -15,6 +15,7 @@ from dbdeid.privacy.delta_presence import DeltaPresence
 from dbdeid.privacy.em_anonymity import EmAnonymity
 from dbdeid.privacy.k_anonymity import KAnonymity
 from dbdeid.privacy.k_map import KMap
+from dbdeid.privacy.km_anonymity import KmAnonymity
 from dbdeid.privacy.l_diversity import LDiversity
 from dbdeid.privacy.max_risk import MaxRisk
 from dbdeid.privacy.t_closeness import TCloseness
@@ -32,6 +33,7 @@ __all__ = [
     "EnhancedBeta",
     "KAnonymity",
     "KMap",
+    "KmAnonymity",
     "LDiversity",
     "MaxRisk",
     "Model",
@@ -44,7 +46,14 @@ __all__ = [
 ]
 
 SensitiveModel: TypeAlias = (
-    LDiversity | TCloseness | AlphaK | BasicBeta | EnhancedBeta | DeltaDisclosure | EmAnonymity
+    LDiversity
+    | TCloseness
+    | AlphaK
+    | BasicBeta
+    | EnhancedBeta
+    | DeltaDisclosure
+    | EmAnonymity
+    | KmAnonymity
 )
 PopulationModel: TypeAlias = DeltaPresence | KMap | MaxRisk  # the latter on demand
 Model: TypeAlias = KAnonymity | SensitiveModel | PopulationModel | ClusterSize
@@ -58,6 +67,7 @@ MODELS: dict[str, type[Model]] = {
     "enhanced_beta": EnhancedBeta,
     "delta_disclosure": DeltaDisclosure,
     "em_anonymity": EmAnonymity,
+    "km_anonymity": KmAnonymity,
     "delta_presence": DeltaPresence,
     "k_map": KMap,
     "max_risk": MaxRisk,

@@ -329,6 +329,7 @@ _EXAMPLES = {
     "delta": "1.5",
     "epsilon": "500",
     "m": "3",
+    "separator": '";"',
     "population": "census.parquet",
     "min": "0.01",
     "max": "0.2",

@@ -21,6 +21,7 @@ def _refused(name: str, place: str, hint: str, *, code: int = 2, **model: Any) -
 L: dict[str, Any] = {"model": "l_diversity", "column": "illness", "l": 2}
 T: dict[str, Any] = {"model": "t_closeness", "column": "illness", "t": 0.2}
 EM: dict[str, Any] = {"model": "em_anonymity", "column": "wage", "epsilon": 500, "m": 2}
+KM: dict[str, Any] = {"model": "km_anonymity", "column": "illness", "k": 2, "m": 2}
 ALPHA: dict[str, Any] = {"model": "alpha_k", "column": "illness", "k": 2, "alpha": 0.5}
 
 KEYS = (
@@ -65,6 +66,14 @@ KEYS = (
     _refused("nearness of texts", "column: em_anonymity is about numbers", "l_diversity or t_closeness", **EM | {"column": "illness"}),
     _refused("nearness of combinations", "privacy[1]: joint: true has no distances", "leave joint out",
              **EM | {"joint": True, "column": ["illness", "wage"]}),
+    _refused("no m", "m: the key 'm' is missing", "m: 3", model="km_anonymity", column="illness", k=2),
+    _refused("items of none", "m", "m: 3", **KM | {"m": 0}),
+    _refused("an empty separator", "separator", "separator: ", **KM | {"separator": ""}),
+    _refused("blanks as separator", "privacy[1]: separator: blanks", "another character", **KM | {"separator": "  "}),
+    _refused("items of numbers", "column: km_anonymity is about a text", "array_to_string", **KM | {"column": "wage"}),
+    _refused("items by what they mean", "column: km_anonymity counts the items", "values: as_written", **KM),
+    _refused("items of combinations", "privacy[1]: joint: true has no items", "leave joint out",
+             **KM | {"joint": True, "column": ["illness", "wage"]}),
     _refused("min above max", "privacy[1]: min is above max", "max: 0.2",
              model="delta_presence", population="people", min=0.5, max=0.1),
     _refused("unknown attacker", "attacker", "did you mean 'journalist'", model="max_risk", attacker="jurnalist", threshold=0.1),
@@ -88,6 +97,35 @@ TOGETHER = (
         spec={**_model(**L), "null_policy": "wildcard"},
         place="null_policy: wildcard counts no sensitive values",
         hint="own_category is stricter",
+    ),
+    Case(
+        name="items of people with several records",
+        spec={
+            **_model(**KM),
+            "columns/illness": {
+                "role": "sensitive",
+                "values": "as_written",
+                "accept": "homogeneity",
+            },
+            "subject": "name",
+        },
+        place="privacy[1]: km_anonymity takes every record for a person",
+        hint="string_agg(DISTINCT code, ';')",
+    ),
+    Case(
+        name="counterfeit items",
+        spec={
+            **_model(**KM),
+            "columns/illness": {
+                "role": "sensitive",
+                "values": "as_written",
+                "accept": "homogeneity",
+            },
+            "columns/wage": "drop",
+            "method": {"name": "counterfeit"},
+        },
+        place="method counterfeit does not hold km_anonymity",
+        hint="full_domain or local_recoding",
     ),
     Case(
         name="a view of values",

@@ -58,7 +58,7 @@ def test_privacy_is_that_of_the_reference(shared: Path, table: str, tmp_path: Pa
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("variant", ["improved", "original"])
+@pytest.mark.parametrize("variant", ["improved", "original", "microhybrid"])
 @pytest.mark.parametrize("k", [5, 100])
 def test_every_variant_holds_what_it_promises(
     shared: Path, tmp_path: Path, variant: str, k: int

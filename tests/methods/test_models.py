@@ -32,6 +32,12 @@ NEARNESS: list[dict[str, Any]] = [
     {"model": "em_anonymity", "epsilon": 1, "m": 2},
     {"model": "em_anonymity", "epsilon": 0, "m": 3},
 ]
+ITEMS: list[dict[str, Any]] = [
+    {"model": "km_anonymity", "k": 2, "m": 1},
+    {"model": "km_anonymity", "k": 2, "m": 2},
+    {"model": "km_anonymity", "k": 3, "m": 1},
+]
+LISTED = {0: "a", 1: "a;b", 2: " b;c ;b", 3: "", None: None}
 MODELS: list[dict[str, Any]] = [
     {"model": "l_diversity", "l": 2},
     {"model": "l_diversity", "l": 3},
@@ -67,6 +73,10 @@ class Case:
     models: tuple[dict[str, Any], ...]
 
     @property
+    def of_items(self) -> bool:
+        return any(model["model"] == "km_anonymity" for model in self.models)
+
+    @property
     def by_subject(self) -> bool:
         return self.people != "records"
 
@@ -82,6 +92,9 @@ class Case:
             "accept": "homogeneity",
             "reason": "drawn at random",
         }
+        if self.of_items:
+            given["columns"]["s"] |= {"hierarchy": None, "values": "as_written"}
+            given["columns"]["s"]["accept"] = ["homogeneity", "looks_like_identifier"]
         given["columns"]["who"] = "drop"
         if self.by_subject:
             given["subject"] = "who"
@@ -114,7 +127,8 @@ class Judge:
     whole: brute.Counts
 
     def holds(self, records: list[brute.Record], people: int) -> bool:
-        held = brute.counts(records, by_subject=self.case.by_subject, nullable=True)
+        nullable = not self.case.of_items
+        held = brute.counts(records, by_subject=self.case.by_subject, nullable=nullable)
         verdicts = [people >= self.case.k]
         for wanted in self.case.models:
             keys = {key: value for key, value in wanted.items() if key != "model"}
@@ -201,11 +215,28 @@ def test_a_release_without_near_values_is_the_best(
     _judge_release(rows, replace(case, models=models))
 
 
+@settings(max_examples=40 if tiers.full else 5, deadline=None)
+@given(
+    st.lists(ROW, min_size=4, max_size=14),
+    cases,
+    st.lists(st.sampled_from(ITEMS), min_size=1, max_size=2).map(tuple),
+)
+def test_a_release_of_items_that_others_share_is_the_best(
+    rows: list[Key], case: Case, models: tuple[dict[str, Any], ...]
+) -> None:
+    _judge_release(
+        [(*row[:4], LISTED[row[4]]) for row in rows],
+        replace(case, models=models, people="records"),
+    )
+
+
 def _judge_release(rows: list[Key], case: Case) -> None:
     expected = outcomes(rows, case)
     with pytest.MonkeyPatch.context() as patch, duckdb.connect() as con:
         patch.setenv("DBDEID_PSEUDONYM_KEY", "0123456789abcdef" * 2)
-        con.execute("CREATE TABLE t (n INTEGER, c VARCHAR, x INTEGER, who INTEGER, s INTEGER)")
+        con.execute("CREATE TABLE t (n INTEGER, c VARCHAR, x INTEGER, who INTEGER, s VARCHAR)")
+        if not case.of_items:
+            con.execute("ALTER TABLE t ALTER s TYPE INTEGER")
         con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows)
         try:
             found = dbdeid.run(case.spec(), con)

@@ -38,6 +38,9 @@ DECLARED: dict[str, list[dict[str, object]]] = {
         {"l": 3},
     ],
     "delta_disclosure": [{"delta": 0.5}, {"delta": 1}, {"delta": 3}],
+    "km_anonymity": [
+        {"k": k, "m": m, "separator": s} for k in (2, 3, 5) for m in (1, 2) for s in ";|"
+    ],
     "em_anonymity": [{"epsilon": 0, "m": 2}, {"epsilon": 1, "m": 2}, {"epsilon": 1, "m": 3}],
 }
 
@@ -62,7 +65,11 @@ def classes(draw: st.DrawFn) -> tuple[Whole, np.ndarray]:
     missing = None
     if values > 1 and draw(st.booleans()):
         missing = np.arange(values) == values - 1
-    labels = (*(str(i) for i in range(values - 1)), None if missing is not None else "9")
+    # numbers, and items with | between them
+    texts = ("0", "0|1", "1|2", "2")
+    labels = (*texts[: values - 1], None if missing is not None else "9|0")
+    if draw(st.booleans()):
+        labels = (*map(str, range(values - 1)), None if missing is not None else "9")
     levels = (groups, np.zeros(values, np.int64))
     return Whole(counts, int(counts.sum()), labels, levels, missing), table
 
@@ -125,6 +132,8 @@ def test_proximity_is_not_so():
         ("l_diversity", {"l": 3, "kind": "entropy"}, [9, 1, 1, 0], 3),
         ("delta_disclosure", {"delta": 1}, [9, 1, 1, 1], 6),
         ("em_anonymity", {"epsilon": 1, "m": 2}, [4, 5, 1, 1], 4),
+        ("km_anonymity", {"k": 2, "m": 1}, [4, 5, 1, 2], 11),
+        ("km_anonymity", {"k": 5, "m": 1}, [4, 1, 1, 2], 0),
     ],
 )
 def test_by_hand(name, declared, counts, most):

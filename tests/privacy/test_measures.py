@@ -83,11 +83,17 @@ sizes = st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0])
 @st.composite
 def models(draw: st.DrawFn, *, joint: bool) -> Any:
     columns: dict[str, Any] = {"column": ["a", "b"], "joint": True} if joint else {"column": "a"}
-    others = sorted(set(brute.MODELS) - ({"em_anonymity"} if joint else set()))
+    others = sorted(set(brute.MODELS) - ({"em_anonymity", "km_anonymity"} if joint else set()))
     name = draw(st.sampled_from(["l_diversity"] * 3 + ["t_closeness"] * 3 + others))
     if name == "em_anonymity":
         epsilon = draw(st.sampled_from([0, 0.5, 1, 2, 4.5, 100.0]))
         return model(name, epsilon=epsilon, m=draw(st.integers(2, 4)), **columns)
+    if name == "km_anonymity":
+        listed = draw(
+            st.sampled_from([";", "1"])
+        )  # with 1 between them 10 is item 0, and 1 is none
+        k, m = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+        return model(name, k=k, m=m, separator=listed, **columns)
     if name == "l_diversity":
         kind = draw(st.sampled_from(["distinct", "entropy", "recursive"]))
         least = draw(st.integers(1, 4) if kind != "entropy" else st.sampled_from([1, 1.5, 2, 3]))

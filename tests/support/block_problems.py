@@ -22,6 +22,7 @@ from dbdeid.privacy import (
     DeltaDisclosure,
     EmAnonymity,
     EnhancedBeta,
+    KmAnonymity,
     LDiversity,
     SensitiveModel,
     TCloseness,
@@ -163,6 +164,8 @@ def _holds(model: SensitiveModel, counts: Counter[int], subjects: int, whole: Wh
                 sums = [abs(sum(differences[: i + 1])) for i in range(len(differences))]
                 moved = sum(sums, Fraction(0)) / max(len(sums) - 1, 1)
             return moved <= Fraction(str(model.t))
+        case KmAnonymity():  # a value is one item here
+            return min(subjects, *counts.values()) >= model.k
         case EmAnonymity():
             near = (sum(counts[w] for w in counts if abs(v - w) <= model.epsilon) for v in counts)
             return all(n * model.m <= subjects for n in near)
@@ -199,6 +202,7 @@ MODELS: list[tuple[SensitiveModel, ...]] = [
     (DeltaDisclosure(model="delta_disclosure", column="s", delta=1.5),),
     (EmAnonymity(model="em_anonymity", column="s", epsilon=1, m=2),),
     (EmAnonymity(model="em_anonymity", column="s", epsilon=0, m=3),),
+    (KmAnonymity(model="km_anonymity", column="s", k=3, m=1),),
     (
         LDiversity(model="l_diversity", column="s", l=2),
         TCloseness(model="t_closeness", column="s", t=0.4),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from math import exp, inf, log, log2
 from typing import Any
 
@@ -130,6 +131,23 @@ def _within(held: Counts, value: Any, epsilon: Fraction) -> int:
     return sum(n for v, n in others if abs(Fraction(str(v)) - Fraction(str(value))) <= epsilon)
 
 
+def items_of(value: Any, separator: str) -> frozenset[str]:
+    parts = [] if value is None else str(value).split(separator)
+    return frozenset(part.strip(" ") for part in parts) - {""}
+
+
+def sharing(held: Counts, known: int, separator: str = ";") -> int:
+    """Poulis et al. 2013: the fewest who fit what is known, of all that may be known of anybody."""
+    own = [(items_of(value, separator), n) for value, n in held.values.items()]
+    told = {
+        frozenset(some)
+        for items, _ in own
+        for size in range(1, known + 1)
+        for some in combinations(items, size)
+    }
+    return min([held.size, *(sum(n for items, n in own if some <= items) for some in told)])
+
+
 def _recursive(held: Counts, least: int) -> Fraction | float:
     ranked = sorted(held.values.values(), reverse=True)
     rare = sum(ranked[least - 1 :])
@@ -229,6 +247,8 @@ def judge(model: Any, held: Counts, whole: Counts, path: Path) -> bool | None:
         return at_most(max(gains(held, whole).values()), model.beta)
     if kind == "enhanced_beta":
         return _enhanced(model.beta, held, whole)
+    if kind == "km_anonymity":
+        return sharing(held, model.m, model.separator) >= model.k
     if kind == "em_anonymity":
         return near(held, model.epsilon) >= model.m
     assert kind == "delta_disclosure"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
@@ -21,7 +21,10 @@ from dbdeid.methods.condensation.permissible import (
     largest,
     most_likely,
     rounded,
+    turned_back,
 )
+from dbdeid.methods.microaggregation.mdav import mdav
+from dbdeid.methods.microaggregation.mixed_points import points_of
 
 CELLS = 1 << 21  # numbers drawn at once
 
@@ -55,9 +58,10 @@ def condense(
     """Put synthetic records in the place of clusters of k records or more.
 
     Strata are condensed apart. Variant recipient halves them along principal axes; improved takes
-    k-means and fills what is too small; original takes the records nearest to random ones, without
-    regard to the response. All draw normal numbers with the mean and covariance of each cluster
-    and map them to permissible values. There is no formal guarantee: clusters depend on the data.
+    k-means and fills what is too small; original takes the records nearest to random ones, and
+    microhybrid those nearest to the farthest ones, both without regard to the response. All draw
+    normal numbers with the mean and covariance of each cluster and map them to permissible values.
+    There is no formal guarantee: clusters depend on the data.
 
     Args:
         records: at least k of each stratum.
@@ -86,7 +90,7 @@ def condense(
             rows = np.flatnonzero(records.strata == stratum)
             with clock.during("clustering"):
                 encoded = encode(records, rows)
-            own = _clusters(records, encoded, recipe, rng, clock)
+            own = _clusters(records, rows, encoded, recipe, rng, clock)
             members[rows] = known + own
             order = np.argsort(own, kind="stable")
             clusters[written : written + len(rows)] = known + own[order]
@@ -115,25 +119,35 @@ def _range(attribute: Attribute) -> tuple[float, float]:
 
 
 def _clusters(
-    records: Records, encoded: Encoded, recipe: Recipe, rng: Generator, clock: Clock
+    records: Records, rows: Ints, encoded: Encoded, recipe: Recipe, rng: Generator, clock: Clock
 ) -> Ints:
     """The cluster of each record of a stratum, from 0."""
     with clock.during("clustering"):
-        original = recipe.variant == "original"
+        if recipe.variant == "microhybrid":
+            return _farthest_groups(records, rows, recipe.k)
         points = weigh(
             encoded,
             records,
             recipe.response_weight,
             recipe.time_scale,
-            None if original else records.response,
+            records.response if recipe.knows_response else None,
         )
-        if original:
+        if recipe.variant == "original":
             return nearest_groups(points, recipe.k, rng)
         if recipe.variant == "recipient":
             return bisect(points, recipe.k)
         labels, centres = kmeans(points, recipe.k, rng)
     with clock.during("balancing"):
         return fill(points, centres, labels, recipe.k)
+
+
+def _farthest_groups(records: Records, rows: Ints, k: int) -> Ints:
+    """The groups of a microaggregation (Domingo-Ferrer & González-Nicolás 2010: of MDAV)."""
+    own = [replace(attribute, values=attribute.values[rows]) for attribute in records.attributes]
+    groups = mdav(points_of(own, np.ones(len(rows), np.int64)), k)
+    found = np.empty(len(rows), np.int64)
+    found[groups.point] = groups.group
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +193,8 @@ class Stratum:
             ]
 
     def _response(self, at: int) -> bool:
-        """Whether it is the response, which the original method does not know."""
-        return at == self.records.response and self.recipe.variant != "original"
+        """Whether it is the response, which not every variant knows."""
+        return at == self.records.response and self.recipe.knows_response
 
     def _categories(self, at: int, block: Block, scores: Floats, source: Floats) -> Floats:
         assert block.codes is not None
@@ -212,4 +226,6 @@ class Stratum:
             lost = largest(missing, np.isnan(source).sum(axis=1))
         elif missing is not None:
             lost = missing > 0.5
+        if recipe.variant == "microhybrid":
+            own = turned_back(own, *self.ranges[at])
         return rounded(own, grid, *self.ranges[at], lost)

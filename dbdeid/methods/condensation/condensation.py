@@ -115,7 +115,7 @@ def plan(
         strata=synthesis.strata,
         merged=int(records.strata.max()) < int(_combinations(codes, synthesis).max()),
         response=synthesis.response,
-        exact=recipe.time == "exact" and recipe.variant != "original",
+        exact=recipe.time == "exact" and recipe.knows_response,
         counts=recipe.keeps_counts,
         nulls=recipe.variant == "recipient" or recipe.keeps_counts,
         categories=tuple(

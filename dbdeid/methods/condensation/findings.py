@@ -13,10 +13,10 @@ from dbdeid.engine.sqltext import step
 from dbdeid.errors import Mistake
 from dbdeid.methods.attacks.membership import Attempt
 from dbdeid.methods.attacks.shadow_releases import PRECISION, Shadowed
+from dbdeid.methods.common.numbers import as_number
 from dbdeid.methods.common.outcome import Outcome
 from dbdeid.methods.condensation.details import synthetic_of
 from dbdeid.methods.condensation.options import COUNTED_FROM, synthesis_of
-from dbdeid.methods.condensation.synthetic_rows import as_number
 from dbdeid.prepare.prepare import Prepared
 
 # A table of fewer rows says nothing of which values are those of single people.

@@ -61,7 +61,7 @@ def options(bound: Bound) -> Synthesis:
         variant=method.variant,
         k=k,
         response_weight=method.weight,
-        exact_moments=method.exact_moments,
+        exact_moments=method.exact,
         time=method.time,
         time_scale=method.time_scale,
         counts=method.variant == "recipient" and k >= COUNTED_FROM,

@@ -41,6 +41,18 @@ def rounded(scores: Floats, grid: float, low: float, high: float, missing: Bools
     return values if missing is None else np.where(missing, np.nan, values)
 
 
+def turned_back(values: Floats, low: float, high: float) -> Floats:
+    """Numbers that leave a range, as far inside of the end that they have passed.
+
+    Held there, the least and the greatest number of the table would be copied.
+
+    >>> turned_back(np.array([-1.0, 3.0, 12.5]), 0.0, 10.0).tolist()
+    [1.0, 3.0, 7.5]
+    """
+    found: Floats = high - np.abs(high - (low + np.abs(values - low)))
+    return found
+
+
 def most_likely(scores: Floats, codes: Floats) -> Floats:
     """The category with the largest drawn indicator; of two the second above .5 (Gal et al. 2014).
 

@@ -28,13 +28,11 @@ from dbdeid.engine.expressions import (
     count_where,
     dense_rank,
     descending,
-    function,
     is_null,
     list_of,
     literal,
     max_of,
     not_null,
-    null,
     over,
     paren,
     row_number,
@@ -46,6 +44,7 @@ from dbdeid.engine.expressions import (
 from dbdeid.engine.relation import NUMBERS, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
+from dbdeid.methods.common.numbers import LARGEST, as_number, from_number, indistinct
 from dbdeid.methods.condensation.permissible import on_grid
 
 RECORDS = Relation("deid_records", schema="main", catalog="temp")
@@ -57,8 +56,6 @@ MEMBERS = Relation("deid_cluster_members", schema="main", catalog="temp")
 CLUSTERS = Relation("deid_clusters", schema="main", catalog="temp")
 # What pooled categories are released as.
 OTHER = "other"
-# Above this a double no longer holds every whole number.
-LARGEST = float(2**53)
 # More categories than this would each be a few people: they are pooled on request, or refused.
 MOST_LEVELS = 200
 # Steps that the numbers of a column may all be multiples of, the largest first.
@@ -224,16 +221,6 @@ def _require_apart(session: Session, c: Column) -> None:
         raise indistinct(c.name, alike)
 
 
-def indistinct(name: str, alike: int) -> DataError:
-    """What is wrong with a column of which some values are the same double as others."""
-    return DataError(
-        f"column {name!r} has {alike} values that doubles cannot tell from others: what is "
-        "computed from them would be that of rounded numbers",
-        hint="subtract from all of them what they have in common, or round them, in "
-        "`source: {sql: …}`",
-    )
-
-
 def records_step(columns: Sequence[Column], place: str) -> Step:
     """The records, numbered in the order of all their columns."""
     order = [ascending(column(c.name)) for c in columns]
@@ -259,25 +246,6 @@ def codes_step(columns: Sequence[Column], categories: Sequence[bool], place: str
         known_number = coalesce(cast(number, "DOUBLE"), nan)
         query = query.select(aliased(known_number, f"x{i}"))
     return Step(CODES.name, query)
-
-
-def as_number(c: Column, value: Expr) -> Expr:
-    """A value as a number: a date in days, a moment in microseconds since 1970."""
-    if c.family in ("date", "timestamp"):
-        day, start = literal("day"), cast(literal("1970-01-01"), "DATE")
-        number = function("date_diff", day, start, value)
-        if c.family == "timestamp":
-            number = function("epoch_us", cast(value, "TIMESTAMP"))
-        finite = function("isfinite", value.copy())
-        missing = is_null(value)
-        ifs = [
-            (missing, null()),
-            (finite, cast(number, "DOUBLE")),
-        ]
-        return case(*ifs, otherwise=cast(literal("infinity"), "DOUBLE"))
-    if c.type == "FLOAT":  # as it is written: 0.1, and not the double next to it
-        return cast(cast(value, "VARCHAR"), "DOUBLE")
-    return value
 
 
 def _grid(c: Column, values: NDArray[np.float64]) -> float:
@@ -347,21 +315,6 @@ def synthetic_step(columns: Sequence[Column], categories: Sequence[bool], place:
 def cluster_in(place: str) -> str:
     """A name for the clusters that no column has, of that of the places."""
     return f"{place}_cluster"
-
-
-def from_number(c: Column, number: Expr) -> Expr:
-    """The value of a number as `as_number` gives it; NULL where that is NaN."""
-    missing = function("isnan", number.copy())
-    value: Expr = number
-    if c.family == "date":
-        start = cast(literal("1970-01-01"), "DATE")
-        value = start + cast(function("round", number), "INTEGER")
-    elif c.family == "timestamp":
-        whole = cast(function("round", number), "BIGINT")
-        value = function("make_timestamp", whole)
-    elif c.family == "integer":
-        value = cast(function("round", number), "HUGEINT")
-    return case((missing, null()), otherwise=value)
 
 
 def release_steps(columns: Sequence[Column], place: str) -> tuple[Step, ...]:

@@ -30,7 +30,7 @@ from dbdeid.engine.expressions import (
 from dbdeid.engine.relation import MEASURED, Column, Relation
 from dbdeid.engine.session import Session, Step
 from dbdeid.errors import DataError
-from dbdeid.methods.condensation.synthetic_rows import LARGEST, as_number, from_number, indistinct
+from dbdeid.methods.common.numbers import LARGEST, as_number, from_number, indistinct
 from dbdeid.methods.local_recoding.recoded_rows import BLOCKS, RECODED, Names
 from dbdeid.methods.microaggregation.groups import Groups, means, modes
 from dbdeid.prepare.quasi_identifier import QuasiIdentifier

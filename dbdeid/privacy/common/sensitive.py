@@ -55,12 +55,14 @@ class SensitiveColumn:
         type: as it is shown.
         family: of its type; empty where the spec says that its values are categories.
         hierarchy: whether it has one.
+        as_written: whether each spelling of a value counts as a value of its own.
     """
 
     name: str
     type: str
     family: str
     hierarchy: bool
+    as_written: bool
 
 
 class Refusal(NamedTuple):
@@ -78,9 +80,12 @@ class OfSensitive(Promise):
         column: a sensitive column, or several: then each is judged on its own.
         joint: several columns are one attribute, whose values are the combinations of theirs.
         relative: the model compares with the values of the whole source.
+        by_record: every record has to be a subject, for values of several would have to be put
+            together.
     """
 
     relative: ClassVar[bool] = True
+    by_record: ClassVar[bool] = False
 
     model: str
     column: Annotated[str | tuple[str, ...], BeforeValidator(_names)]

@@ -22,7 +22,8 @@ class Condensation(MethodPart):
 
     Defaults that depend on other keys are None: `k` that of the declared cluster_size;
     `response_weight` .3, of variant improved .5; `calibrate` whether models are declared; `strata`
-    and `response` the event and the duration of the first Cox model.
+    and `response` the event and the duration of the first Cox model; `exact_moments` whether the
+    variant is microhybrid.
     """
 
     family: ClassVar[Family] = "synthetic"
@@ -31,14 +32,14 @@ class Condensation(MethodPart):
     )
 
     name: Literal["condensation"]
-    variant: Literal["recipient", "improved", "original"] = "recipient"
+    variant: Literal["recipient", "improved", "original", "microhybrid"] = "recipient"
     k: Annotated[int, Field(ge=2)] | None = None
     strata: Annotated[tuple[Text, ...], Field(strict=False)] | None = None
     small_strata: Literal["error", "merge"] = "error"
     response: Text | None = None
     response_weight: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = None
     synthesis: Literal["pca"] = "pca"
-    exact_moments: bool = False
+    exact_moments: bool | None = None
     time: Literal["exact", "stratified"] = "stratified"
     time_scale: Literal["rank", "z"] = "rank"
     calibrate: bool | None = None
@@ -49,6 +50,13 @@ class Condensation(MethodPart):
         if self.response_weight is not None:
             return self.response_weight
         return 0.5 if self.variant == "improved" else 0.3
+
+    @property
+    def exact(self) -> bool:
+        """Whether what is drawn has exactly the mean and covariance of its cluster."""
+        if self.exact_moments is not None:
+            return self.exact_moments
+        return self.variant == "microhybrid"
 
     def check_roles(self, spec: Declared) -> None:
         """Refuse columns that are not synthesized, and models but the method's own."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from dbdeid.data.problem import problem
-from dbdeid.privacy import EmAnonymity, KAnonymity, OfSensitive
+from dbdeid.privacy import EmAnonymity, KAnonymity, KmAnonymity, OfSensitive
 from dbdeid.spec.method.base import Declared, MethodPart, Share
 from dbdeid.spec.method.capabilities import Capabilities, Refused, Unheld
 from dbdeid.utility.common.metric import Family
@@ -76,6 +76,14 @@ class Counterfeit(MethodPart):
                     "method counterfeit does not hold em_anonymity: it draws each value by itself, "
                     "and looks at no distances",
                     "use method: full_domain or local_recoding, or declare alpha_k",
+                ),
+            ),
+            Unheld(
+                lambda model: isinstance(model, KmAnonymity),
+                Refused(
+                    "method counterfeit does not hold km_anonymity: it draws each list of items by "
+                    "itself, and does not ask who shares them",
+                    "use method: full_domain or local_recoding",
                 ),
             ),
         ),

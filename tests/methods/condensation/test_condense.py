@@ -15,7 +15,7 @@ from tiers import examples
 from dbdeid.data.records import Attribute, Condensed, Floats, Recipe, Records
 from dbdeid.methods.condensation.clusters import condense
 
-VARIANTS = ("recipient", "improved", "original")
+VARIANTS = ("recipient", "improved", "original", "microhybrid")
 
 
 def of_clusters(values: Floats, clusters: np.ndarray) -> list[list[float]]:
@@ -39,7 +39,7 @@ def check(records: Records, recipe: Recipe, made: Condensed) -> None:
     for cluster in range(len(sizes)):
         strata = {*records.strata[made.members == cluster], *made.strata[made.clusters == cluster]}
         assert len(strata) == 1
-    if recipe.variant == "recipient":
+    if recipe.variant in ("recipient", "microhybrid"):
         assert (sizes < 2 * recipe.k).all()
     for attribute, values in zip(records.attributes, made.columns, strict=True):
         known = attribute.values[~np.isnan(attribute.values)]
@@ -220,7 +220,8 @@ def test_the_recipients_coefficients_hold_and_the_variants_are_in_order(shared: 
     records = patients(shared)
     true, error = slopes(records, tuple(a.values for a in records.attributes), records.strata)
     rms = {}
-    for variant in VARIANTS:
+    in_order = ("recipient", "improved", "original")
+    for variant in in_order:
         recipe = Recipe(variant, 100, 0.5 if variant == "improved" else 0.3)  # type: ignore[arg-type]
         deviations = []
         for seed in range(4):
@@ -230,7 +231,25 @@ def test_the_recipients_coefficients_hold_and_the_variants_are_in_order(shared: 
         if variant == "recipient":
             assert np.mean(np.abs(deviations) > 1.96) <= 0.03
     assert rms["recipient"] <= 0.8
-    assert all(a < b for a, b in pairwise(rms[v] for v in VARIANTS))
+    assert all(a < b for a, b in pairwise(rms[v] for v in in_order))
+
+
+def test_hybrid_data_have_the_means_and_covariances_of_every_cluster() -> None:
+    """Domingo-Ferrer & González-Nicolás 2010, where no value leaves the range of the table."""
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3))
+    ends = 1e6 * np.array([[-1.0] * 3, [1.0] * 3])  # of a stratum of their own
+    columns = np.vstack([values, np.repeat(ends, 3, axis=0)]).T
+    strata = np.repeat([0, 1], [60, 6])
+    records = Records(tuple(Attribute(f"x{i}", own) for i, own in enumerate(columns)), strata, None)
+    made = condense(records, Recipe("microhybrid", 6, 0.5, exact_moments=True), rng)
+    drawn = np.array(made.columns)
+    assert len(set(made.members[strata == 0])) == 10
+    for cluster in set(made.members[strata == 0]):
+        before, after = columns[:, made.members == cluster], drawn[:, made.clusters == cluster]
+        assert after.mean(axis=1) == pytest.approx(before.mean(axis=1), abs=1e-9)
+        assert np.cov(after) == pytest.approx(np.cov(before), abs=1e-9)
+        assert not np.allclose(np.sort(after), np.sort(before))  # other records than those
 
 
 @pytest.mark.full

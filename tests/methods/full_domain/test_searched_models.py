@@ -35,6 +35,8 @@ DECLARED: list[dict[str, object]] = [
     {"model": "l_diversity", "l": 2, "kind": "recursive", "c": 1.5},
     {"model": "delta_disclosure", "delta": 1.2},
     {"model": "em_anonymity", "epsilon": 1, "m": 2},
+    {"model": "km_anonymity", "k": 3, "m": 1},
+    {"model": "km_anonymity", "k": 2, "m": 2},
 ]
 MADE: list[SensitiveModel] = [MODELS[str(d["model"])](column="illness", **d) for d in DECLARED]
 NAMED = [f"{m.model} {getattr(m, 'distance', getattr(m, 'kind', ''))}".strip() for m in MADE]
@@ -49,15 +51,18 @@ class Unbounded(Sensitive):
         return sizes
 
 
-def whole_of(values: Values) -> Whole:
+def whole_of(values: Values, models) -> Whole:
     counts = np.bincount(values.value, values.count, values.cardinality).astype(np.int64)
     counts, size = np.maximum(counts, 1), len(counts)
     levels = (np.arange(size) // 2, np.zeros(size, np.int64))
-    return Whole(counts, int(counts.sum()), tuple(map(str, range(size))), levels)
+    labels = map(str, range(size))
+    if any(m.model == "km_anonymity" for m in models):  # some of three items, and the last of none
+        labels = (";".join(f"i{b}" for b in range(3) if (~i >> b) & 1) for i in range(size))
+    return Whole(counts, int(counts.sum()), tuple(labels), levels)
 
 
 def searched(lattice, tuples, models, k, share, kind=Sensitive, objective="loss", **options):
-    condition = kind(("illness",), tuple(models), whole_of(tuples.values[0]))
+    condition = kind(("illness",), tuple(models), whole_of(tuples.values[0], models))
     rule = Rule(max(k, *(m.smallest_class for m in models)), conditions=(condition,))
     parameters = Parameters(rule, tuple(models), None, None)
     limit = int(share * tuples.records)
