@@ -266,7 +266,7 @@ METHODS = (
             shows=(SUPPRESSED,),
             datasets=("adult",),
         )
-        for variant in ("recipient", "improved", "microhybrid")
+        for variant in ("recipient", "improved", "original", "microhybrid")
     ),
     *(
         Method(

@@ -10,18 +10,18 @@ from time import perf_counter
 import numpy as np
 from numpy.random import Generator
 
-from dbdeid.data.records import Attribute, Condensed, Floats, Ints, Recipe, Records
+from dbdeid.data.records import Condensed, Floats, Ints, Recipe, Records
 from dbdeid.methods.condensation.bisection import bisect
 from dbdeid.methods.condensation.encoding import Block, Encoded, encode, weigh
 from dbdeid.methods.condensation.nearest_clusters import fill, kmeans, nearest_groups
 from dbdeid.methods.condensation.pca_synthesis import synthesize
 from dbdeid.methods.condensation.permissible import (
+    Ends,
     by_counts,
     by_rank,
     largest,
     most_likely,
     rounded,
-    turned_back,
 )
 from dbdeid.methods.microaggregation.mdav import mdav
 from dbdeid.methods.microaggregation.mixed_points import points_of
@@ -81,7 +81,7 @@ def condense(
 
     clock = Clock(now)
     n = records.number
-    ranges = tuple(_range(attribute) for attribute in records.attributes)
+    ends = tuple(Ends.of(attribute.values, recipe.k) for attribute in records.attributes)
     columns = tuple(np.empty(n) for _ in records.attributes)
     members, clusters = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     written = known = 0
@@ -94,7 +94,7 @@ def condense(
             members[rows] = known + own
             order = np.argsort(own, kind="stable")
             clusters[written : written + len(rows)] = known + own[order]
-            filled = Stratum(records, recipe, encoded, rows[order], ranges, clock)
+            filled = Stratum(records, recipe, encoded, rows[order], ends, clock)
             counts = np.bincount(own)
             starts = np.cumsum(counts) - counts
             for size in np.unique(counts).tolist():
@@ -110,12 +110,6 @@ def condense(
             written += len(rows)
             known += len(counts)
     return Condensed(columns, np.sort(records.strata), clusters, members, clock.seconds)
-
-
-def _range(attribute: Attribute) -> tuple[float, float]:
-    """The least and the greatest number of the table."""
-    values = attribute.values[~np.isnan(attribute.values)]
-    return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
 
 def _clusters(
@@ -158,7 +152,7 @@ class Stratum:
         records, recipe: as given.
         encoded: the records of the stratum.
         rows: (n,) which records these are, those of a cluster side by side.
-        ranges: of each attribute the least and the greatest number of the table.
+        ends: of each attribute.
         clock: is told how long it takes.
     """
 
@@ -166,7 +160,7 @@ class Stratum:
     recipe: Recipe
     encoded: Encoded
     rows: Ints
-    ranges: tuple[tuple[float, float], ...]
+    ends: tuple[Ends, ...]
     clock: Clock
 
     def draw(self, points: Floats, places: Ints, rng: Generator) -> list[Floats]:
@@ -226,6 +220,4 @@ class Stratum:
             lost = largest(missing, np.isnan(source).sum(axis=1))
         elif missing is not None:
             lost = missing > 0.5
-        if recipe.variant == "microhybrid":
-            own = turned_back(own, *self.ranges[at])
-        return rounded(own, grid, *self.ranges[at], lost)
+        return rounded(own, grid, self.ends[at], lost)

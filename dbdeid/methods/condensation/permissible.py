@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.random import Generator
 
@@ -27,30 +29,74 @@ def on_grid(values: Floats, grid: float) -> Floats:
     return permissible + 0.0  # never -0
 
 
-def rounded(scores: Floats, grid: float, low: float, high: float, missing: Bools | None) -> Floats:
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The least and the greatest number of a table.
+
+    Attributes:
+        low, high: which they are.
+        low_is_shared, high_is_shared: whether as many records have it as a cluster must have.
+    """
+
+    low: float
+    high: float
+    low_is_shared: bool
+    high_is_shared: bool
+
+    @classmethod
+    def of(cls, values: Floats, k: int) -> Ends:
+        """Those of some numbers; missing ones do not count.
+
+        Args:
+            values: the numbers.
+            k: records of a cluster, at least.
+        """
+        known = values[~np.isnan(values)]
+        if not len(known):
+            return cls(0.0, 0.0, low_is_shared=True, high_is_shared=True)
+        low, high = float(known.min()), float(known.max())
+        few_low, few_high = (int(np.count_nonzero(known == end)) < k for end in (low, high))
+        return cls(low, high, low_is_shared=not few_low, high_is_shared=not few_high)
+
+    def within(self, values: Floats) -> Floats:
+        """Numbers of the range: held at an end that many have, else turned back there.
+
+        Held at the number of a few, that would be copied to every record beyond it.
+
+        >>> ends = Ends(0.0, 10.0, low_is_shared=True, high_is_shared=False)
+        >>> ends.within(np.array([-1.0, 3.0, 12.5, 31.0])).tolist()
+        [0.0, 3.0, 7.5, 0.0]
+        """
+        low, high = self.low, self.high
+        if self.low_is_shared:
+            values = np.maximum(values, low)
+        if self.high_is_shared:
+            values = np.minimum(values, high)
+        if not (self.low_is_shared or self.high_is_shared) and high > low:  # to and fro
+            beyond = np.mod(values - low, 2 * (high - low))
+            values = low + np.minimum(beyond, 2 * (high - low) - beyond)
+        elif not self.low_is_shared:
+            values = low + np.abs(values - low)
+        elif not self.high_is_shared:
+            values = high - np.abs(high - values)
+        return np.clip(values, low, high)
+
+
+def rounded(scores: Floats, grid: float, ends: Ends, missing: Bools | None) -> Floats:
     """The nearest numbers on the grid within the table's range (Gal et al. 2014).
+
+    The paper holds all numbers at the ends of the range; here they are turned back at an end that
+    only few records have.
 
     Args:
         scores: drawn numbers, of any shape.
         grid: the step between permissible numbers; 0: all are.
-        low: the least number of the table.
-        high: the greatest.
+        ends: of the table.
         missing: which numbers are missing; None: none is.
     """
-    values = np.clip(on_grid(scores, grid), low, high)
+    # on the grid once more, for the range may end beside it
+    values = np.clip(on_grid(ends.within(scores), grid), ends.low, ends.high)
     return values if missing is None else np.where(missing, np.nan, values)
-
-
-def turned_back(values: Floats, low: float, high: float) -> Floats:
-    """Numbers that leave a range, as far inside of the end that they have passed.
-
-    Held there, the least and the greatest number of the table would be copied.
-
-    >>> turned_back(np.array([-1.0, 3.0, 12.5]), 0.0, 10.0).tolist()
-    [1.0, 3.0, 7.5]
-    """
-    found: Floats = high - np.abs(high - (low + np.abs(values - low)))
-    return found
 
 
 def most_likely(scores: Floats, codes: Floats) -> Floats:

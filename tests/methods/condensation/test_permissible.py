@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dbdeid.methods.condensation.permissible import (
     ASSIGNED,
+    Ends,
     by_counts,
     by_rank,
     most_likely,
@@ -15,16 +19,51 @@ from dbdeid.methods.condensation.permissible import (
 )
 
 NONE = np.nan
+SHARED = Ends(0.0, 5.0, low_is_shared=True, high_is_shared=True)
 
 
 def test_numbers_go_to_their_grid_and_into_the_range_of_the_table() -> None:
     scores = np.array([[-7.0, 0.24, 0.26, 9.0]])
-    assert rounded(scores, 0.1, 0.0, 5.0, None).tolist() == [[0.0, 0.2, 0.3, 5.0]]
-    assert rounded(scores, 0.0, -9.0, 9.0, None).tolist() == scores.tolist()
+    assert rounded(scores, 0.1, SHARED, None).tolist() == [[0.0, 0.2, 0.3, 5.0]]
+    assert (
+        rounded(scores, 0.0, replace(SHARED, low=-9.0, high=9.0), None).tolist() == scores.tolist()
+    )
     assert on_grid(np.array([12.0, 13.0, -12.0]), 5.0).tolist() == [10.0, 15.0, -10.0]
     assert not np.signbit(on_grid(np.array([-0.2, -0.02]), 1.0)).any()
-    lost = rounded(scores, 1.0, 0.0, 5.0, np.array([[False, True, False, False]]))
+    lost = rounded(scores, 1.0, SHARED, np.array([[False, True, False, False]]))
     assert np.isnan(lost).tolist() == [[False, True, False, False]]
+
+
+def test_ends_are_shared_by_as_many_as_a_cluster_has() -> None:
+    values = np.array([0.0, 0.0, 0.0, 2.0, 7.0, NONE, 7.0])
+    assert Ends.of(values, 3) == Ends(0.0, 7.0, low_is_shared=True, high_is_shared=False)
+    assert Ends.of(values, 2) == Ends(0.0, 7.0, low_is_shared=True, high_is_shared=True)
+    nothing = Ends.of(np.array([NONE]), 2)
+    assert (nothing.low, nothing.high) == (0.0, 0.0)
+
+
+@given(
+    st.floats(-50, 50),
+    st.floats(0.5, 50),
+    st.booleans(),
+    st.booleans(),
+    st.lists(st.floats(-500, 500), min_size=1, max_size=8),
+)
+def test_numbers_stay_in_range_and_only_shared_ends_are_held(
+    low: float, width: float, few: bool, fewer: bool, drawn: list[float]
+) -> None:
+    ends = Ends(low, low + width, low_is_shared=not few, high_is_shared=not fewer)
+    values = np.array(drawn)
+    found = ends.within(values)
+    assert ((found >= ends.low) & (found <= ends.high)).all()
+    inside = (values >= ends.low) & (values <= ends.high)
+    assert found[inside] == pytest.approx(values[inside], abs=1e-9)
+    # a number beyond an end of few is as far inside of it, as long as the range has room
+    near = (values > ends.high) & (values < ends.high + width)
+    if fewer:
+        assert found[near] == pytest.approx(2 * ends.high - values[near], abs=1e-9)
+    else:
+        assert (found[values > ends.high] == ends.high).all()
 
 
 def test_the_paper_takes_the_largest_indicator() -> None:
