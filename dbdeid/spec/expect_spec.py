@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic_core import PydanticCustomError
 
 from dbdeid.errors import did_you_mean
-from dbdeid.spec.metric_spec import METRICS, ON_REQUEST, require_measured
+from dbdeid.spec.metric_spec import METRICS, ON_REQUEST, PARTS, require_measured
 
 if TYPE_CHECKING:
     from dbdeid.spec.release_spec import ReleaseSpec
@@ -70,7 +70,7 @@ def mistakes(spec: ReleaseSpec) -> Iterator[tuple[str, str, str]]:
         kind, _, column = name.partition(".")
         if kind not in KNOWN or (column and kind not in METRICS):
             yield name, f"nothing called {name!r} is measured", did_you_mean(name, KNOWN)
-        elif column and column.lower() not in {name.lower() for name in spec.columns}:
+        elif name not in PARTS and column and column.lower() not in map(str.lower, spec.columns):
             hint = did_you_mean(column, spec.columns)
             yield name, f"there is no column {column!r}", hint
         elif parse(text) is None:

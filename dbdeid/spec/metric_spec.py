@@ -14,6 +14,8 @@ from dbdeid.utility.catalog import CATALOG
 from dbdeid.utility.common.metric import EVERY
 
 METRICS = tuple(metric.name for metric in CATALOG)
+# Their figures that are not of columns: `membership.outliers`.
+PARTS = tuple(f"{metric.name}.{part}" for metric in CATALOG for part in metric.parts)
 Metric: TypeAlias = Annotated[
     str, GetPydanticSchema(lambda _source, _handler: core_schema.literal_schema([*METRICS]))
 ]

@@ -64,6 +64,7 @@ MEMBERSHIP = Metric(
         "lower",
     ),
     families=("synthetic",),
+    parts=("distance", "true_positives", "outliers", "outliers.true_positives"),
 )
 PEOPLE_AT_RISK = Metric(
     "people_at_risk",
@@ -75,6 +76,7 @@ PEOPLE_AT_RISK = Metric(
         "lower",
     ),
     families=("synthetic",),
+    parts=("outliers",),
 )
 COUNTERFEIT_SUSPICION = Metric(
     "counterfeit_suspicion",

@@ -136,6 +136,8 @@ def mistakes(**more: Any) -> dict[str, tuple[str, str]]:
         ({"propensity": "< 0.3"}, {}, "not measured", "[propensity, …]"),
         ({"loss": "< 1"}, {"evaluate": {"metrics": ["height"]}}, "not measured", "[loss, …]"),
         ({"information_loss": "< 1"}, {}, "values that are not generalized", "measured by"),
+        ({"membership.outlier": "< 1"}, {}, "there is no column 'outlier'", "Known"),
+        ({"membership.outliers": "< 1"}, {}, "values that are not generalized", "measured by"),
         ({"counterfeits": "< 1"}, {}, "only method counterfeit", "leave it out"),
         ({"loss": "< 1"}, {"output": {"as": "view"}}, "a preview", "as a table"),
     ],
@@ -147,6 +149,16 @@ def test_mistakes_are_told_at_their_place(
     found = mistakes(expect=expect, **more)
     texts = [text for place, text in found.items() if place == f"expect.{name}"]
     assert any(says in message and hint in told for message, told in texts)
+
+
+def test_each_figure_of_an_attack_is_bounded() -> None:
+    expect = {"membership": "<= 0.6", "membership.outliers": "<= 0.65", "people_at_risk": "= 0"}
+    columns = {"age": "synthesize", "dose": "synthesize"}
+    sizes = [{"model": "cluster_size", "k": 50}]
+    read({**small(columns=columns, privacy=sizes, method="condensation"), "expect": expect})
+    found = {"membership": 0.58, "membership.outliers": 0.7, "people_at_risk": 0}
+    told = judged(expect, {**RECORD, "metrics": found})
+    assert [(e.found, e.holds) for e in told] == [(0.58, True), (0.7, False), (0.0, True)]
 
 
 def test_numbers_are_asked_for_in_quotes() -> None:

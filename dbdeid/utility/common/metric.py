@@ -31,6 +31,7 @@ class Metric:
         not_of_local: why releases whose levels differ between classes do not have it, if so.
         on_request: it takes longer, and is measured only where it is named.
         sensitive: whether it is about the sensitive columns, as one figure or one of each.
+        parts: what its other figures are called, after a dot, where they are not of columns.
     """
 
     name: str
@@ -39,3 +40,4 @@ class Metric:
     not_of_local: str = ""
     on_request: bool = False
     sensitive: Literal["no", "one", "each"] = "no"
+    parts: tuple[str, ...] = ()
