@@ -110,7 +110,7 @@ REFUSED = tuple(
             "an object of Python",
             "release: !!python/object/apply:os.system ['touch owned']\n",
             "line 1: release: expects text",
-            "put it in quotes",
+            "as in `release: visits_public`",
         ),
         (
             "a module of Python",
