@@ -72,11 +72,16 @@ def memory(groups: Path = _GROUPS, member: Path = Path("/proc/self/cgroup")) -> 
         found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (AttributeError, ValueError, OSError):  # as on Windows
         return None
-    inside = [groups / "memory/memory.limit_in_bytes"]
+    inside = [groups, groups / "memory"]
     with suppress(OSError):
-        own = groups / member.read_text().strip().rpartition("::/")[2]
-        inside += [folder / "memory.max" for folder in (own, *own.parents)]
-    for limit in inside:
-        with suppress(OSError, ValueError):  # no such group, or `max`
-            found.append(int(limit.read_text()))
-    return min(found)
+        # names of groups are bytes of any kind, and may hold colons and blanks
+        for line in os.fsdecode(member.read_bytes()).splitlines():
+            _, kinds, own = (*line.split(":", 2), "", "")[:3]
+            if kinds in ("", "memory"):  # "": of the newer system
+                group = groups / kinds / own.lstrip("/")
+                inside += [group, *group.parents]
+    for folder in inside:
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            with suppress(OSError, ValueError):  # no such group, or `max`
+                found.append(int((folder / name).read_bytes()))
+    return min((size for size in found if size > 0), default=None)  # 0 and -1 are no limits

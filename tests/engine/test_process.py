@@ -40,6 +40,32 @@ def test_the_limit_of_an_older_system_counts(tmp_path: Path) -> None:
     assert memory(tmp_path, tmp_path / "none") == 400_000_000
 
 
+def test_a_group_of_an_older_system_counts(tmp_path: Path) -> None:
+    inner = tmp_path / "memory" / "jobs" / "one"
+    inner.mkdir(parents=True)
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    (inner.parent / "memory.limit_in_bytes").write_text("400000000\n")
+    member = tmp_path / "member"
+    member.write_text("12:memory:/jobs/one\n1:name=systemd:/else\n0::/else\n")
+    assert memory(tmp_path, member) == 400_000_000
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.slice", b"a::", b"trailing "])
+def test_the_name_of_a_group_may_be_odd(tmp_path: Path, name: bytes) -> None:
+    group = tmp_path / os.fsdecode(name)
+    group.mkdir()
+    (group / "memory.max").write_text("500000000\n")
+    member = tmp_path / "member"
+    member.write_bytes(b"0::/" + name + b"\n")
+    assert memory(tmp_path, member) == 500_000_000
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "", "none"])
+def test_what_is_no_size_is_no_limit(tmp_path: Path, limit: str) -> None:
+    (tmp_path / "memory.max").write_text(limit)
+    assert memory(tmp_path, _member(tmp_path, "/")) == PHYSICAL
+
+
 @pytest.mark.parametrize("given", [None, "300MB"])
 def test_the_engine_leaves_half_of_the_memory_unless_told(given: str | None) -> None:
     session = Session.open(None, read_only=False, settings=Settings(memory_limit=given))

@@ -17,6 +17,7 @@ from dbdeid.methods.condensation.nearest_clusters import fill, kmeans, nearest_g
 from dbdeid.methods.condensation.pca_synthesis import synthesize
 from dbdeid.methods.condensation.permissible import (
     Ends,
+    Rare,
     by_counts,
     by_rank,
     largest,
@@ -82,6 +83,7 @@ def condense(
     clock = Clock(now)
     n = records.number
     ends = tuple(Ends.of(attribute.values, recipe.k) for attribute in records.attributes)
+    rare = tuple(Rare.of(attribute.values, recipe.k) for attribute in records.attributes)
     columns = tuple(np.empty(n) for _ in records.attributes)
     members, clusters = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     written = known = 0
@@ -94,7 +96,7 @@ def condense(
             members[rows] = known + own
             order = np.argsort(own, kind="stable")
             clusters[written : written + len(rows)] = known + own[order]
-            filled = Stratum(records, recipe, encoded, rows[order], ends, clock)
+            filled = Stratum(records, recipe, encoded, rows[order], ends, rare, clock)
             counts = np.bincount(own)
             starts = np.cumsum(counts) - counts
             for size in np.unique(counts).tolist():
@@ -153,6 +155,7 @@ class Stratum:
         encoded: the records of the stratum.
         rows: (n,) which records these are, those of a cluster side by side.
         ends: of each attribute.
+        rare: of each attribute the numbers that few have.
         clock: is told how long it takes.
     """
 
@@ -161,6 +164,7 @@ class Stratum:
     encoded: Encoded
     rows: Ints
     ends: tuple[Ends, ...]
+    rare: tuple[Rare, ...]
     clock: Clock
 
     def draw(self, points: Floats, places: Ints, rng: Generator) -> list[Floats]:
@@ -209,8 +213,10 @@ class Stratum:
         grid = self.records.attributes[at].grid
         response = self._response(at)
         if response or recipe.keeps_counts:
-            exact = response and recipe.time == "exact"
-            return by_rank(own, missing, source, grid, None if exact else rng)
+            if response and recipe.time == "exact":
+                return by_rank(own, missing, source, grid, None)
+            drawn = by_rank(own, missing, source, grid, rng)
+            return self.rare[at].hidden(drawn, source, grid, rng)
         # What is the same in a cluster would change in the last bits, scaled there and back.
         low = np.fmin.reduce(source, axis=1, keepdims=True)
         same = low == np.fmax.reduce(source, axis=1, keepdims=True)
@@ -220,4 +226,5 @@ class Stratum:
             lost = largest(missing, np.isnan(source).sum(axis=1))
         elif missing is not None:
             lost = missing > 0.5
-        return rounded(own, grid, self.ends[at], lost)
+        drawn = rounded(own, grid, self.ends[at], lost)
+        return self.rare[at].hidden(drawn, source, grid, rng)

@@ -147,7 +147,7 @@ def coded(session: Session, synthesis: Synthesis) -> Codes:
         DataError: a column cannot be synthesized.
     """
     categorical = (*synthesis.categorical, *synthesis.strata)
-    return rows.pull(
+    codes = rows.pull(
         session,
         synthesis.columns,
         categorical,
@@ -155,6 +155,15 @@ def coded(session: Session, synthesis: Synthesis) -> Codes:
         synthesis.response,
         synthesis.strata,
     )
+    for c, values, levels in zip(codes.columns, codes.values, codes.levels, strict=True):
+        known = values[~np.isnan(values)]
+        if levels is None and 0 < len(known) < synthesis.recipe.k and not np.ptp(known):
+            raise DataError(
+                f"column {c.name!r} has a single value, of fewer than k = {synthesis.recipe.k} "
+                "records: nothing else could be drawn",
+                hint="drop the column",
+            )
+    return codes
 
 
 def records_of(codes: Codes, synthesis: Synthesis) -> Records:

@@ -82,6 +82,55 @@ class Ends:
         return np.clip(values, low, high)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Rare:
+    """The numbers of a table, and which of them few have.
+
+    Attributes:
+        numbers: all that differ, in ascending order.
+        few: of each whether fewer records have it than a cluster must have.
+    """
+
+    numbers: Floats
+    few: Bools
+
+    @classmethod
+    def of(cls, values: Floats, k: int) -> Rare:
+        """Those of some numbers; missing ones do not count.
+
+        Args:
+            values: the numbers.
+            k: records of a cluster, at least.
+        """
+        numbers, records = np.unique(values[~np.isnan(values)], return_counts=True)
+        return cls(numbers, records < k)
+
+    def hidden(self, drawn: Floats, source: Floats, grid: float, rng: Generator) -> Floats:
+        """Draw between its neighbours in the table where a cluster knows one number, of a few.
+
+        With the others of the cluster missing, whatever is drawn from it would be a copy.
+
+        Args:
+            drawn: (c, s) the synthetic numbers, NaN where they are missing.
+            source: (c, s) the original ones.
+            grid: the step between permissible numbers; 0: all are.
+            rng: of the draws.
+        """
+        if len(self.numbers) < 2 or not self.few.any():
+            return drawn
+        low = np.fmin.reduce(source, axis=1, keepdims=True)
+        alone = low == np.fmax.reduce(source, axis=1, keepdims=True)
+        at = np.searchsorted(self.numbers, np.where(alone, low, self.numbers[0]))
+        alone &= self.few[at]
+        if not alone.any():
+            return drawn
+        below = self.numbers[np.maximum(at - 1, 0)]
+        above = self.numbers[np.minimum(at + 1, len(self.numbers) - 1)]
+        near = on_grid(below + rng.random(drawn.shape) * (above - below), grid)
+        near = np.clip(near, self.numbers[0], self.numbers[-1])
+        return np.where(alone & ~np.isnan(drawn), near, drawn)
+
+
 def rounded(scores: Floats, grid: float, ends: Ends, missing: Bools | None) -> Floats:
     """The nearest numbers on the grid within the table's range (Gal et al. 2014).
 

@@ -169,6 +169,30 @@ def test_more_columns_than_records_of_a_cluster(variant: str, exact: bool) -> No
     check(records, recipe, condense(records, recipe, rng))
 
 
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_number_that_a_cluster_knows_of_one_record_is_not_copied(
+    variant: str, counts: bool
+) -> None:
+    """Its other records lack the number, so that all that is known there is this one."""
+    rng = np.random.default_rng(5)
+    known = np.full(60, np.nan)
+    known[::12] = [101.25, 250.5, 333.75, 480.25, 987654.25]
+    common = np.where(np.arange(60) % 12 < 3, 7.5, np.nan)
+    places = np.repeat(np.arange(5.0), 12) * 1e3 + rng.random(60)
+    attributes = (
+        Attribute("x", known, grid=0.01),
+        Attribute("shared", common, grid=0.5),
+        Attribute("place", places, weight=1e3),
+    )
+    records = Records(attributes, np.zeros(60, np.int64), 0)
+    for seed in range(5):
+        recipe = Recipe(variant, 12, 0.3, counts=counts)  # type: ignore[arg-type]
+        made = condense(records, recipe, np.random.default_rng(seed)).columns
+        assert not np.isin(made[0], known).any()
+        assert set(made[1][~np.isnan(made[1])]) <= {7.5}
+
+
 def test_a_stratum_below_k_is_refused() -> None:
     records = Records((Attribute("x", np.arange(29.0)),), np.repeat([0, 1], [20, 9]), 0)
     with pytest.raises(ValueError, match="fewer than 10"):
