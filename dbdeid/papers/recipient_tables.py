@@ -16,7 +16,7 @@ from dbdeid.methods.condensation import fit
 from dbdeid.methods.condensation.calibration import Swapped, calibrate
 from dbdeid.methods.condensation.statistics import Cell, Model
 from dbdeid.papers.common.data import Data
-from dbdeid.papers.made_registries import registry
+from dbdeid.papers.common.made_registries import registry
 from dbdeid.utility import model_fit
 from dbdeid.utility.model_fit import Coefficient, Design, Estimate, Unfitted, compare
 

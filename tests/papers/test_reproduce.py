@@ -20,9 +20,9 @@ from dbdeid.errors import DataError
 from dbdeid.papers import tennessee, xia2013
 from dbdeid.papers.catalog import PAPERS, Item, paper
 from dbdeid.papers.common.data import Data
+from dbdeid.papers.common.made_registries import REGISTRIES, registry
 from dbdeid.papers.common.outcome import Asked
 from dbdeid.papers.common.tables import keys_of, load, there
-from dbdeid.papers.made_registries import REGISTRIES, registry
 from dbdeid.papers.reproduce import reproduce
 
 PAGES = Path(__file__).parents[2] / "docs"
