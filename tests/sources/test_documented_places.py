@@ -33,7 +33,7 @@ def tried(page: str, head: str) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("page", "head", "folders"),
     [
-        ("sources.md", "| Format | Read by | How often | Tried here |", ("sources",)),
+        ("sources.md", "| Format | Read by | How often | Tried here |", ("sources", "warehouse")),
         ("exports.md", "| Database | Written by | Tried here |", ("targets",)),
         (
             "exports.md",
@@ -56,5 +56,5 @@ def test_each_place_is_tried_or_said_not_to_be(
 @pytest.mark.parametrize("page", ["sources.md", "exports.md"])
 def test_each_test_that_a_page_names_is_there(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
-    folders = ("sources", "targets", "publish", "release", "verify")
+    folders = ("sources", "targets", "publish", "release", "verify", "warehouse")
     assert set(NAMED.findall(text)) <= known(*folders)
