@@ -369,6 +369,22 @@ def test_values_of_single_people_are_asked_about() -> None:
     assert any(text.startswith("far: 1 of its values lie far from all others") for text in warnings)
 
 
+@pytest.mark.parametrize("other", ["3", "NULL"])
+def test_a_number_that_few_have_is_asked_about_where_it_is_a_category(other: str) -> None:
+    number = f"CASE WHEN i % 100 = 77 THEN 987654 ELSE {other} END"
+    flag = "CASE WHEN i % 100 = 77 THEN 1 ELSE 0 END"
+    stored(
+        f"CREATE OR REPLACE TABLE trials AS SELECT i % 45 AS age, {number} AS account, {flag} AS "
+        "died FROM range(240) r(i)"
+    )
+    columns = dict.fromkeys(("age", "account", "died"), "synthesize")
+    told = "'account' has at most two whole numbers, .*and one of them in 2 records alone"
+    with pytest.raises(SpecError, match=told):
+        dbdeid.run(spec(more={"columns": columns}))
+    columns["account"] = "drop"
+    assert dbdeid.run(spec(more={"columns": columns})).verified
+
+
 def test_text_of_any_type_is_asked_about() -> None:
     stored("CREATE OR REPLACE TABLE trials AS SELECT uuid() AS id, i % 9 AS a FROM range(60) r(i)")
     with pytest.raises(SpecError, match=r"(?s)'id' has 60 categories of fewer than 11.*drop the"):

@@ -50,7 +50,17 @@ def unanswered(prepared: Prepared, session: Session) -> Iterator[Mistake]:
                     c.name,
                     hint=f"{hint}; or give it a `reason: …` that they may be known",
                 )
-        elif c.column.family == "integer" and c.name != synthesis.response and _unique(c, session):
+        elif c.column.family != "integer" or c.name == synthesis.response:
+            continue
+        elif prepared.rows >= FEW_ROWS and (few := _of_few(c, session)):
+            yield prepared.bound.file.mistake(
+                f"column {c.name!r} has at most two whole numbers, which are released as they are, "
+                f"and one of them in {few:,} records alone: it tells of single people",
+                "columns",
+                c.name,
+                hint="drop the column, or give it a `reason: …` that the number may be known",
+            )
+        elif _unique(c, session):
             yield prepared.bound.file.mistake(
                 f"column {c.name!r} has another whole number in each record, as numbers have that "
                 "people are given: synthetic ones would be those of others",
@@ -67,6 +77,18 @@ def _unique(c: BoundColumn, session: Session) -> bool:
     query = select(distinct, count_of(value.copy())).from_(SOURCE.table)
     found, known = session.row(query)
     return bool(found == known >= FEW_ROWS)
+
+
+def _of_few(c: BoundColumn, session: Session) -> int:
+    """How many records have the rarer of at most two whole numbers, if they are fewer than there
+    should be of a category; 0 and 1 are mere flags."""
+    value = column(c.name)
+    query = select(value, count_of(value.copy())).from_(SOURCE.table).group_by(value.copy())
+    found = {number: int(count) for number, count in session.rows(query.limit(4)) if count}
+    if len(found) > 2 or set(found) <= {0, 1}:
+        return 0
+    rarest = min(found.values(), default=FEW_RECORDS)
+    return rarest if rarest < FEW_RECORDS else 0
 
 
 def _named(c: BoundColumn) -> bool:
