@@ -73,6 +73,6 @@ def held(record: ReleaseRecord, expect: Mapping[str, str]) -> ReleaseRecord:
         raise ExpectationError(
             "the release misses what the spec expects of it, and was not published: "
             + "; ".join(missed),
-            hint="nothing was replaced; search for a better one, or change `expect`",
+            hint="nothing was replaced; change what the release is made of, or `expect`",
         )
     return record.model_copy(update={"expectations": found})

@@ -71,8 +71,12 @@ def mistakes(spec: ReleaseSpec) -> Iterator[tuple[str, str, str]]:
         if kind not in KNOWN or (column and kind not in METRICS):
             yield name, f"nothing called {name!r} is measured", did_you_mean(name, KNOWN)
         elif name not in PARTS and column and column.lower() not in map(str.lower, spec.columns):
-            hint = did_you_mean(column, spec.columns)
-            yield name, f"there is no column {column!r}", hint
+            parts = [part for part in PARTS if part.startswith(f"{kind}.")]
+            if parts:
+                yield name, f"nothing called {name!r} is measured", did_you_mean(name, parts)
+            else:
+                hint = did_you_mean(column, spec.columns)
+                yield name, f"there is no column {column!r}", hint
         elif parse(text) is None:
             hint = 'as in `loss: "< 0.3"`, with <, <=, >, >= or ='
             yield name, f"expects a sign and a number, found {text[:40]!r}", hint

@@ -136,7 +136,7 @@ def mistakes(**more: Any) -> dict[str, tuple[str, str]]:
         ({"propensity": "< 0.3"}, {}, "not measured", "[propensity, …]"),
         ({"loss": "< 1"}, {"evaluate": {"metrics": ["height"]}}, "not measured", "[loss, …]"),
         ({"information_loss": "< 1"}, {}, "values that are not generalized", "measured by"),
-        ({"membership.outlier": "< 1"}, {}, "there is no column 'outlier'", "Known"),
+        ({"membership.outlier": "< 1"}, {}, "nothing called", "'membership.outliers'?"),
         ({"membership.outliers": "< 1"}, {}, "values that are not generalized", "measured by"),
         ({"counterfeits": "< 1"}, {}, "only method counterfeit", "leave it out"),
         ({"loss": "< 1"}, {"output": {"as": "view"}}, "a preview", "as a table"),
