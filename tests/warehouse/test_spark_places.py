@@ -244,7 +244,7 @@ def test_a_source_that_differs_each_time(here: Any) -> None:
 
 
 REFUSED = {  # all others without a session: `release/test_warehouse_limits.py`
-    "method": ({"method": {"name": "local_recoding"}}, "not made in Spark"),
+    "method": ({"method": {"name": "relocation"}}, "not made in Spark"),
     "nowhere": ({"source": "nowhere"}, "Spark has no table or view 'nowhere'"),
     "comments": ({"columns": "from_comments"}, "columns in comments, are not read from Spark"),
     "preset": ({"preset": "safe_harbor"}, "a preset, or columns in comments, are not read"),
