@@ -244,7 +244,10 @@ def test_a_source_that_differs_each_time(here: Any) -> None:
 
 
 REFUSED = {  # all others without a session: `release/test_warehouse_limits.py`
-    "method": ({"method": {"name": "relocation"}}, "not made in Spark"),
+    "method": (
+        {"method": {"name": "relocation"}, "privacy": [{"model": "k_anonymity", "k": 5}]},
+        "not made in Spark",
+    ),
     "nowhere": ({"source": "nowhere"}, "Spark has no table or view 'nowhere'"),
     "comments": ({"columns": "from_comments"}, "columns in comments, are not read from Spark"),
     "preset": ({"preset": "safe_harbor"}, "a preset, or columns in comments, are not read"),
