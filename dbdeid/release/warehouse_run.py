@@ -51,8 +51,6 @@ from dbdeid.verify.warehouse import Recoded, There, verify_there
 from dbdeid.workspace.progress import Clock, Notify, Offer
 from dbdeid.workspace.release_files import places
 
-# What the engine keeps of the counts in memory; the rest is on disk, in a folder of its owner's.
-MEMORY = "1GB"
 FORGOTTEN = (
     "nothing remembers this release: it was compared with none before it, and no later one will be "
     "with it"
@@ -108,8 +106,7 @@ def run_there(
         file: the spec, of which nothing is open.
         warehouse: where its source is; it is closed at the end.
         connection: the caller's, that it is reached by.
-        settings: limits of the engine that has the counts here; its memory is MEMORY if they name
-            none.
+        settings: limits of the engine that has the counts here.
         notify: called with each phase, and with the search's progress.
         offer: asked, when the search is interrupted, whether to release the best found so far.
 
@@ -120,10 +117,8 @@ def run_there(
         VerificationError: the written table does not keep its promises; nothing was published.
         ExpectationError: it misses what the spec expects of it; nothing was published.
     """
-    clock, limits = Clock(notify), settings or Settings()
-    if limits.memory_limit is None:
-        limits = replace(limits, memory_limit=MEMORY)
-    with closing(warehouse), ENGINE.open(None, read_only=False, settings=limits) as session:
+    clock = Clock(notify)
+    with closing(warehouse), ENGINE.open(None, read_only=False, settings=settings) as session:
         require_possible(file, warehouse.program)
         source = source_there(file, warehouse)
         with places_there(warehouse, file.spec.release, source) as tables:

@@ -32,7 +32,6 @@ from dbdeid.engine.relation import Column, Relation
 from dbdeid.engine.session import Settings
 from dbdeid.engine.sqltext import sql
 from dbdeid.methods.registry import method_of, ready
-from dbdeid.release.warehouse_run import MEMORY
 
 _COUNT = """
 import sys, duckdb, pyarrow.ipc as ipc
@@ -106,6 +105,6 @@ def main(rows: int, memory_limit: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
-    parser.add_argument("--memory-limit", default=MEMORY)
+    parser.add_argument("--memory-limit", default="1GB")
     given = parser.parse_args()
     main(given.rows, given.memory_limit)

@@ -23,6 +23,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from dbdeid.engine.session import Settings
 from dbdeid.release.run import run
 
 # Each from a uniform number, squared for the skew.
@@ -97,17 +98,17 @@ class Memory:
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
 
 
-def main(sizes: list[int], keys: int) -> None:
+def main(sizes: list[int], keys: int, limit: str | None) -> None:
     """Print one line of JSON for each size."""
     folder = tempfile.mkdtemp()
     settings = {
         **{"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"},
         **{
             "spark.sql.warehouse.dir": folder,
-            "spark.driver.memory": "2g",
+            "spark.driver.memory": "6g",
         },
         **{"spark.sql.shuffle.partitions": "8", "spark.ui.showConsoleProgress": "false"},
-        "spark.driver.maxResultSize": "1g",
+        "spark.driver.maxResultSize": "4g",
     }
     spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
@@ -116,7 +117,7 @@ def main(sizes: list[int], keys: int) -> None:
         table(spark, rows)
         python, jvm, started = time.process_time(), cpu(java), time.perf_counter()
         memory = Memory()
-        found = run(spec(keys), spark, notify=memory)
+        found = run(spec(keys), spark, notify=memory, settings=Settings(memory_limit=limit))
         memory.end()
         counted = [*[*_SKEWED, *_MORE][:keys], "diagnosis"]
         told = {
@@ -141,5 +142,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", type=int, nargs="*", default=[1_000_000])
     parser.add_argument("--keys", type=int, default=8)
+    parser.add_argument("--memory-limit", help="of DuckDB, which has the counts here")
     given = parser.parse_args()
-    main(given.rows, given.keys)
+    main(given.rows, given.keys, given.memory_limit)
